@@ -1,0 +1,127 @@
+#pragma once
+
+// Functional execution of one block (a Triton program, a Pallas grid step), resumable: it runs ahead of
+// the timing model up to the next op whose effect others can see or whose result depends on them.
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/exec/memory.h"
+#include "sim/exec/tile.h"
+#include "sim/kernel/ir.h"
+#include "sim/kernel/op_info.h"
+
+namespace xpusim::exec {
+
+/// The value bound to one parameter of a kernel.
+struct Argument {
+  enum class Kind { kPointer, kInteger, kFloat } kind = Kind::kInteger;
+  std::int64_t bits = 0;              ///< address or integer
+  double real = 0;
+  std::string tensor;                 ///< kPointer: the allocation's name
+};
+
+/// A kernel with its arguments bound, ready to be run by a machine.
+struct Launch {
+  std::string name;
+  std::shared_ptr<const kernel::Module> module;
+  const kernel::Function* function = nullptr;
+  std::vector<Argument> args;         ///< in the order of the function's data parameters
+  std::array<std::int64_t, 3> grid{1, 1, 1};
+  std::map<std::string, std::int64_t> constexprs;
+};
+
+/// A run-time error of the kernel (out of bounds, unwritten read, race, assert), with its source line.
+struct ExecError {
+  std::string message;
+  SourcePosition line;
+};
+
+enum class AccessKind : std::uint8_t { kLoad, kStore, kAtomic, kAsyncCopy };
+
+/// One executed memory op of a block, as the timing model needs it.
+struct Access {
+  const kernel::Op* op = nullptr;
+  AccessKind kind = AccessKind::kLoad;
+  std::uint32_t element_bytes = 0;
+  bool masked = false;                ///< has a mask operand
+  Tile pointers;                      ///< byte addresses: splat, affine or dense
+  Tile mask;                          ///< i1: splat, box or dense; unset without mask
+};
+
+/// What a block's execution leaves for the timing model, per site (memory or control op) and in the
+/// order of its executions there.
+class BlockTrace {
+ public:
+  const Access& access(std::uint32_t site, std::uint32_t occurrence) const {
+    return accesses_[site][occurrence];
+  }
+  std::size_t access_count(std::uint32_t site) const { return accesses_[site].size(); }
+  /// Control sites: scf.if the branch taken (1 then, 0 else), scf.for its trip count, scf.while and
+  /// cf.cond_br 1 or 0 each time the condition is evaluated.
+  std::int64_t decision(std::uint32_t site, std::uint32_t occurrence) const {
+    return decisions_[site][occurrence];
+  }
+  std::size_t decision_count(std::uint32_t site) const { return decisions_[site].size(); }
+
+  void reset(std::size_t sites);      ///< keeps the storage
+  Access& add_access(std::uint32_t site) { return accesses_[site].emplace_back(); }
+  void add_decision(std::uint32_t site, std::int64_t v) { decisions_[site].push_back(v); }
+
+ private:
+  std::vector<std::vector<Access>> accesses_;
+  std::vector<std::vector<std::int64_t>> decisions_;
+};
+
+/// A function made ready for execution: dense value slots, a handler an op, a site a memory or control
+/// op. Shared by all blocks of a launch.
+class Prepared {
+ public:
+  /// Fails when an op has no handler, naming each with its line.
+  static Expected<std::shared_ptr<const Prepared>> make(std::shared_ptr<const kernel::Module> module,
+                                                        const kernel::Function& function);
+  virtual ~Prepared() = default;
+  static constexpr std::uint32_t kNoSite = ~0u;
+  virtual std::uint32_t site(const kernel::Op& op) const = 0;   ///< kNoSite if it leaves no record
+  virtual std::size_t site_count() const = 0;
+  virtual const kernel::Function& function() const = 0;
+};
+
+/// Whether the executor has a handler for an op (a test lists those that it lacks).
+bool has_handler(kernel::OpId op);
+
+/// What the executed ops amounted to, over all blocks that one interpreter ran.
+struct WorkCounts {
+  std::uint64_t flops = 0;            ///< floating-point operations of unmasked payload: add, mul, max, ... 1; fma and dot 2; math functions 1
+  std::uint64_t load_bytes = 0, store_bytes = 0;   ///< unmasked elements touched in global memory
+};
+
+/// Runs blocks one after another; holds no state from one block to the next but the storage.
+class Interpreter {
+ public:
+  struct Options {
+    bool values = true;               ///< false: floating-point payloads are skipped
+  };
+  enum class State : std::uint8_t { kAtEffect, kDone, kFailed };
+
+  static std::unique_ptr<Interpreter> make(std::shared_ptr<const Prepared> prepared, const Launch& launch,
+                                           DeviceMemory& memory, Options options);
+  virtual ~Interpreter() = default;
+  /// Begins block `id` (coordinates in the grid).
+  virtual void start(const std::array<std::int64_t, 3>& id) = 0;
+  /// Runs up to the next visible effect, the end, or an error.
+  virtual State advance() = 0;
+  /// The visible effect at which it stopped takes place now; then advance() goes on.
+  virtual void perform() = 0;
+  virtual const kernel::Op* effect() const = 0;
+  virtual const BlockTrace& trace() const = 0;
+  virtual BlockTrace& trace() = 0;    ///< may be swapped out by the timing model
+  virtual const ExecError& error() const = 0;
+  virtual const WorkCounts& counts() const = 0;
+};
+
+}  // namespace xpusim::exec

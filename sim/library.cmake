@@ -1,0 +1,15 @@
+# xpusim_library(NAME DEPENDS ...): the library of one folder, from all .cpp files under it.
+# Sources are found by pattern, so that adding a file needs no edit here.
+function(xpusim_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  if(sources)
+    add_library(xpusim_${name} STATIC ${sources})
+    target_include_directories(xpusim_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+    target_link_libraries(xpusim_${name} PUBLIC ${ARG_DEPENDS})
+  else()
+    add_library(xpusim_${name} INTERFACE)
+    target_include_directories(xpusim_${name} INTERFACE ${PROJECT_SOURCE_DIR})
+    target_link_libraries(xpusim_${name} INTERFACE ${ARG_DEPENDS})
+  endif()
+endfunction()
