@@ -1,7 +1,8 @@
 #pragma once
 
-// Warp programs: what the compiler makes of a kernel and what the SM runs. All warps of a block run the
-// same program; what differs between warps (addresses, masks) comes from the block's execution trace.
+// Warp programs: what the compiler makes of a kernel and what the SM runs. All warps of a block run
+// the same program; what differs between warps (addresses, masks) comes from the block's execution
+// trace.
 
 #include <cstdint>
 #include <string>
@@ -13,59 +14,116 @@
 namespace xpusim::gpu {
 
 inline constexpr int kWarpLanes = 32;
-inline constexpr int kScoreboards = 6;        ///< counters for variable-latency results a warp (as in SASS)
+inline constexpr int kScoreboards =
+    6;  ///< counters for variable-latency results a warp (as in SASS)
+inline constexpr int kPredicates = 7;         ///< P0..P6 a thread; number 7 is the constant true
+inline constexpr int kUniformRegisters = 63;  ///< UR0..UR62 a warp
+inline constexpr std::uint8_t kNoScoreboard = 7;
+inline constexpr std::uint8_t kNoGuard = 7;
 inline constexpr std::uint16_t kNoReg = 0xffff;
 inline constexpr std::uint32_t kNoSite = ~0u;
 
 /// The unit that executes an instruction; the counters inst_alu, inst_fma, ... count by it.
-enum class Pipe : std::uint8_t { kAlu, kFma, kXu, kLsu, kFp64, kTensor, kUniform, kControl, kCount };
+enum class Pipe : std::uint8_t {
+  kAlu,
+  kFma,
+  kXu,
+  kLsu,
+  kFp64,
+  kTensor,
+  kUniform,
+  kControl,
+  kCount
+};
 
 /// The class of an instruction. Names follow the vendor's assembler where it has one.
 enum class Opcode : std::uint8_t {
-  kAlu,        // ALU pipe, fixed latency: LOP3 IADD3 ISETP SEL FMNMX FSETP MOV SHF LEA CS2R F2FP PRMT
-  kFma,        // FMA pipe: FADD FMUL FFMA IMAD
-  kFp64,       // DADD DMUL DFMA
-  kMufu,       // XU: EX2 RCP RSQ LG2 SIN COS TANH, I2F F2I
-  kUniform,    // uniform datapath
-  kS2r,        // special register read through the MIO
-  kLdc,        // constant load
-  kLdg, kStg, kAtom, kRed,
-  kLds, kSts,
+  kAlu,      // ALU pipe, fixed latency: LOP3 IADD3 ISETP SEL FMNMX FSETP MOV SHF LEA CS2R F2FP PRMT
+  kFma,      // FMA pipe: FADD FMUL FFMA IMAD
+  kFp64,     // DADD DMUL DFMA
+  kMufu,     // XU: EX2 RCP RSQ LG2 SIN COS TANH, I2F F2I
+  kUniform,  // uniform datapath
+  kS2r,      // special register read through the MIO
+  kLdc,      // constant load
+  kLdg,
+  kStg,
+  kAtom,
+  kRed,
+  kLds,
+  kSts,
   kShfl,
-  kBar,        // CTA-wide barrier
-  kBra, kExit, kNop,
+  kBar,  // CTA-wide barrier
+  kBra,
+  kExit,
+  kNop,
+  kS2ur,    // special register read that is not counted on the LSU pipe (S2UR, S2R of CTAID)
+  kHfma2,   // HFMA2.MMA, with which the assembler also materialises constants; tensor pipe
+  kMembar,  // memory fence: until the warp's earlier accesses are performed
   kCount
 };
 std::string_view name(Opcode op);
 Pipe pipe_of(Opcode op);
+std::string_view name(Pipe pipe);
+
+/// How a kBra decides, from the decisions of the block's trace at its `site`.
+enum class Branch : std::uint8_t {
+  kAlways,     ///< taken
+  kLoopEntry,  ///< before a loop: begins the site's next occurrence; taken (past the loop) if its
+               ///< trip count is 0
+  kLoopBack,  ///< after a loop's body: taken (to its begin) while iterations remain of the trip
+              ///< count
+  kIfZero,    ///< begins the site's next occurrence; taken if its decision is 0
+};
+std::string_view name(Branch branch);
 
 /// One warp instruction. Registers are virtual until allocation; the control fields (stall, waits,
 /// scoreboards) are set by the assembler model as the vendor's assembler sets its control words.
 struct Instruction {
   Opcode op = Opcode::kNop;
-  std::string mnemonic;                       ///< "FADD", "LDG.E.128": for people and for the text form
-  std::vector<std::uint16_t> dst, src;        ///< 32-bit registers
-  std::uint8_t stall = 1;                     ///< cycles until the next instruction of the warp may issue
-  std::uint8_t wait_mask = 0;                 ///< scoreboards that must be clear before issue
-  std::uint8_t sets = 7;                      ///< scoreboard raised until the result is written (7: none)
-  std::uint8_t reads = 7;                     ///< scoreboard raised until the sources are read (7: none)
-  std::uint32_t site = kNoSite;               ///< memory and control ops: site in the block's trace
-  std::uint16_t vector = 0;                   ///< memory ops: which register group (vector) of the tile
-  std::uint16_t width = 0;                    ///< memory ops: bytes a lane
-  std::int32_t target = -1;                   ///< kBra: instruction index
-  std::uint32_t line = 0;                     ///< index into Program::lines
-  std::uint8_t extra_passes = 0;              ///< shared memory: bank-conflict passes beyond the first
+  std::string mnemonic;                 ///< "FADD", "LDG.E.128": for people and for the text form
+  std::vector<std::uint16_t> dst, src;  ///< 32-bit registers
+  std::uint8_t stall = 1;               ///< cycles until the next instruction of the warp may issue
+  std::uint8_t wait_mask = 0;           ///< scoreboards that must be clear before issue
+  std::uint8_t sets = 7;                ///< scoreboard raised until the result is written (7: none)
+  std::uint8_t reads = 7;               ///< scoreboard raised until the sources are read (7: none)
+  std::uint32_t site = kNoSite;         ///< memory and control ops: site in the block's trace
+  std::uint16_t vector = 0;             ///< memory ops: which register group (vector) of the tile
+  std::uint16_t width = 0;              ///< memory ops: bytes a lane
+  std::int32_t target = -1;             ///< kBra: instruction index
+  std::uint32_t line = 0;               ///< index into Program::lines
+  std::uint8_t extra_passes = 0;        ///< shared memory: bank-conflict passes beyond the first
+  Branch branch = Branch::kAlways;      ///< kBra: how it decides
+  /// Predicate register that guards the instruction (kNoGuard: none). Memory ops take their lanes
+  /// from the trace, not from here. A guarded kExit with a site ends the warps of which no lane is
+  /// active at (site, vector), as the assembler ends a kernel whose last store is masked off.
+  std::uint8_t guard = kNoGuard;
+  bool guard_negated = false;
+  /// Shared memory and the like: only the first `active_warps` warps have an active lane, and in
+  /// these only `active_lanes` lanes (0: all). The others issue it without effect.
+  std::uint8_t active_warps = 0;
+  std::uint8_t active_lanes = 0;
+  std::vector<std::uint16_t> udst, usrc;  ///< uniform registers
+  std::vector<std::uint8_t> pdst, psrc;   ///< predicate registers, but for the guard
+
+  bool operator==(const Instruction&) const = default;
 };
 
-/// How a tile is spread over lanes and warps for one memory site: element offset = xor of the bases of
-/// the set bits of (vector, lane, warp); a linear layout over the flattened tile, in elements.
+/// How a tile is spread over lanes and warps for one memory site: element offset = xor of the bases
+/// of the set bits of (vector, lane, warp); a linear layout over the tile, in coordinates. The
+/// elements of one vector follow one another along `vector_dim`.
 struct SiteLayout {
-  std::vector<std::vector<std::int64_t>> reg_bases, lane_bases, warp_bases;   ///< [bit][dim]
+  std::vector<std::vector<std::int64_t>> reg_bases, lane_bases, warp_bases;  ///< [bit][dim]
   std::vector<std::int64_t> shape;
-  std::uint32_t vector_elements = 1;          ///< elements a lane moves with one instruction
-  std::uint32_t vectors = 1;                  ///< instructions a warp needs for the whole tile
-  bool lane_zero_only = false;                ///< a scalar access: one lane does it
-  bool warp_zero_only = false;                ///< ... of one warp
+  std::uint32_t vector_elements = 1;  ///< elements a lane moves with one instruction
+  std::uint32_t vectors = 1;          ///< instructions a warp needs for the whole tile
+  bool lane_zero_only = false;        ///< a scalar access: one lane does it
+  bool warp_zero_only = false;        ///< ... of one warp
+  std::uint32_t vector_dim = 0;       ///< along which dimension the elements of a vector lie
+  /// Lanes and warps whose number has one of these bits set hold copies only and do nothing here
+  /// (stores and atomics of a tile that is smaller than its layout).
+  std::uint32_t skip_lanes = 0, skip_warps = 0;
+
+  bool operator==(const SiteLayout&) const = default;
 };
 
 /// A compiled kernel.
@@ -75,11 +133,21 @@ struct Program {
   int registers_per_thread = 0;
   std::int64_t shared_bytes = 0;
   std::vector<Instruction> code;
-  std::vector<SiteLayout> sites;              ///< by site
-  std::vector<SourcePosition> lines;          ///< source lines that instructions refer to
+  std::vector<SiteLayout> sites;      ///< by site; sites that the program does not use are empty
+  std::vector<SourcePosition> lines;  ///< source lines that instructions refer to
 };
 
-/// The text form of a program and its reader: lowering is tested without time, timing without lowering.
+/// Instructions that one warp issues on each pipe when it runs the code once from start to end,
+/// with every loop body once: the static counts that correspond to inst_alu, inst_fma, ...
+struct PipeCounts {
+  int total = 0;
+  int by_pipe[static_cast<int>(Pipe::kCount)] = {};
+  int operator[](Pipe p) const { return by_pipe[static_cast<int>(p)]; }
+};
+PipeCounts count_pipes(const Program& program);
+
+/// The text form of a program and its reader: lowering is tested without time, timing without
+/// lowering.
 std::string print(const Program& program);
 Expected<Program> parse_program(std::string_view text, const std::string& file);
 
