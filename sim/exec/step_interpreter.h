@@ -1,0 +1,84 @@
+#pragma once
+
+// Functional execution of one grid step of a Mosaic kernel over buffers that the machine owns
+// (windows in VMEM, scalar-prefetch operands in SMEM, scratch), and of a window's index transform.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "sim/exec/interpreter.h"
+
+namespace xpusim::exec {
+
+/// What a memref argument stands for: row-major memory of the machine's. `bytes` may be empty where
+/// no payload is held (floats with --values off); then loads give unknown tiles and stores are
+/// dropped.
+struct Buffer {
+  std::span<std::byte> bytes;
+  DType dtype = DType::kNone;
+  Shape shape;  ///< as in the memref's type
+};
+
+/// A memref value at run time: the part of a buffer (or of a tensor in HBM) that slices have left.
+struct View {
+  static constexpr std::uint32_t kNoArgument = ~0u;
+  std::uint32_t argument = kNoArgument;  ///< the function's argument that it comes from
+  std::span<std::byte> bytes;  ///< the whole buffer; empty: no payload held, or in device memory
+  std::uint64_t address = 0;   ///< of the tensor in device memory; 0: a buffer of the machine's
+  std::int64_t offset = 0;     ///< of the first element, in elements
+  DType dtype = DType::kNone;  ///< kNone: a semaphore
+  Shape shape, strides;        ///< strides in elements
+};
+
+/// Runs a kernel body grid step after grid step. Arguments: the grid indices (scalars, first), then
+/// the memrefs in order: scalar-prefetch operands, inputs, outputs, scratch.
+class StepInterpreter {
+ public:
+  using Options = Interpreter::Options;
+  using State = Interpreter::State;
+
+  static std::unique_ptr<StepInterpreter> make(std::shared_ptr<const Prepared> prepared,
+                                               Options options);
+  virtual ~StepInterpreter() = default;
+
+  /// Binds the memref argument at this position among all arguments; stays until bound anew. Cheap,
+  /// so a machine with double-buffered windows rebinds before each step.
+  virtual void bind(std::size_t argument, const Buffer& buffer) = 0;
+  /// Binds a memref argument in `any` or HBM memory to a tensor in device memory.
+  virtual void bind(std::size_t argument, DeviceMemory& memory, const Allocation& tensor) = 0;
+
+  /// Begins the step at these grid indices.
+  virtual void start(std::span<const std::int64_t> grid_index) = 0;
+  virtual State advance() = 0;  ///< as Interpreter::advance
+  virtual void perform() = 0;   ///< as Interpreter::perform: a DMA copies, a semaphore counts
+  virtual const kernel::Op* effect() const = 0;
+  /// What a memref operand of the effect (or of any op that has run) stands for now.
+  virtual const View& view(const kernel::Value& memref) const = 0;
+
+  virtual const BlockTrace& trace() const = 0;  ///< decisions of scf.for, scf.if, scf.while by site
+  virtual BlockTrace& trace() = 0;
+  virtual const ExecError& error() const = 0;
+  virtual const WorkCounts& counts() const = 0;  ///< load and store bytes: those of the buffers
+};
+
+/// A window's `transform_indices` function, made ready once and evaluated for each grid step.
+class WindowTransform {
+ public:
+  static Expected<std::unique_ptr<WindowTransform>> make(
+      std::shared_ptr<const kernel::Module> module, const kernel::Function& function);
+  virtual ~WindowTransform() = default;
+  /// The block index of each window dimension. `prefetch`: the scalar-prefetch operands, with
+  /// bytes. Empty when the function fails (a prefetch read out of bounds); `error` says why.
+  virtual std::span<const std::int64_t> evaluate(std::span<const std::int64_t> grid_index,
+                                                 std::span<const Buffer> prefetch) = 0;
+  virtual const ExecError& error() const = 0;
+};
+
+/// The same as a value.
+std::vector<std::int64_t> evaluate_transform(WindowTransform& transform,
+                                             std::span<const std::int64_t> grid_index,
+                                             std::span<const Buffer> prefetch = {});
+
+}  // namespace xpusim::exec
