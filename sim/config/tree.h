@@ -2,13 +2,14 @@
 
 // A configuration, resolved: `extends` chains and overrides applied, each value with its origin.
 
-#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/config/diagnostics.h"
 #include "sim/config/param.h"
+#include "sim/config/quantity.h"
 
 namespace xpusim::config {
 
@@ -22,6 +23,8 @@ struct Node {
   SourcePosition origin;              ///< where the value was written (a --set: file "--set", line 0)
   SourcePosition key_origin;          ///< where its key was written
 
+  /// "key:" with no value, or ~
+  bool is_null() const { return kind == Kind::kScalar && scalar.empty() && !quoted; }
   const Node* find(std::string_view key) const;
   const Node* at_path(std::string_view dotted) const;   ///< "gpu.sm.count"
 };
@@ -31,12 +34,16 @@ struct Node {
 Expected<Node> read_yaml(std::string_view text, const std::string& file);
 Expected<Node> read_yaml_file(const std::string& path);
 
-/// Loads a configuration file, follows `extends` (a stem beside the file, or a path), applies
-/// `overrides` ("gpu.sm.count=16"), and says every problem at once.
+/// Loads a configuration file, follows `extends`, applies `overrides` ("gpu.sm.count=16"), and says
+/// every problem at once. `extends` is a stem beside the file (`h100`), a path relative to it
+/// (`../memory/hbm3e`), or a list of these, where a later one wins over an earlier; the file's own keys
+/// win over them. It may stand in any map: there it fills that map, and the `schema` and `name` of the
+/// file it names are left out. Maps merge entry by entry; lists and values are replaced.
 Expected<Node> load(const std::string& path, const std::vector<std::string>& overrides = {});
 
 /// Binds the map at `node` (may be null: all defaults) to `out`. Unknown keys, wrong units and values
-/// out of range become diagnostics. `path` is the dotted name of the node, for messages.
+/// out of range become diagnostics. `path` is the dotted name of the node, for messages. Write
+/// `config::bind`: unqualified, a std::string argument brings in std::bind, which does nothing.
 template <class Params>
 void bind(const Node* node, std::string_view path, Params& out, Diagnostics& problems);
 
@@ -47,8 +54,8 @@ struct ParamDoc {
 template <class Params>
 void document(std::string_view path, std::vector<ParamDoc>& out);
 
-/// A quantity with a unit ("1.755 GHz") in the unit asked for.
-Expected<double> parse_quantity(std::string_view text, Unit unit, const SourcePosition& where);
+/// The tree as YAML text: maps in blocks, lists of values in one line. read_yaml reads it back.
+std::string to_yaml(const Node& node);
 
 }  // namespace xpusim::config
 

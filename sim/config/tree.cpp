@@ -1,0 +1,24 @@
+#include "sim/config/tree.h"
+
+#include <algorithm>
+
+namespace xpusim::config {
+
+const Node* Node::find(std::string_view key) const {
+  const auto it = std::find_if(entries.begin(), entries.end(),
+                               [&](const auto& entry) { return entry.first == key; });
+  return it == entries.end() ? nullptr : &it->second;
+}
+
+const Node* Node::at_path(std::string_view dotted) const {
+  const Node* node = this;
+  while (node != nullptr && !dotted.empty()) {
+    const std::size_t dot = dotted.find('.');
+    node = node->find(dotted.substr(0, dot));
+    if (dot == std::string_view::npos) break;
+    dotted.remove_prefix(dot + 1);
+  }
+  return node;
+}
+
+}  // namespace xpusim::config
