@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -152,12 +153,17 @@ struct Op {
   Block* parent = nullptr;
   std::uint32_t id = 0;             ///< dense within the function
   bool generic_form = false;        ///< printed as "dialect.op"(...): kept for printing
+  std::uint32_t property_count = 0; ///< generic form: so many leading attrs stand in `<{...}>`
 
   std::string_view name() const;
   Attr attr(std::string_view key) const;               ///< or null
   std::int64_t int_attr(std::string_view key, std::int64_t otherwise = 0) const;
   std::string_view str_attr(std::string_view key) const;  ///< "" if absent
   Value* result(std::size_t i = 0) const { return results[i].get(); }
+  /// The operands of a group, by its number in the op's definition (see OpInfo::operands).
+  std::span<Value* const> group(std::size_t i) const;
+  /// The operand of a single or optional group, or null if it is absent.
+  Value* operand_of(std::size_t i) const;
   /// The user's source line of this op, or the line of the kernel text where there is none.
   SourcePosition line() const;
 };
@@ -175,6 +181,25 @@ class Context {
   Type scalar(DType d);
   Loc unknown_loc();
 
+  Type pointer(Type pointee, Attr memory_space = nullptr);
+  Type tensor(std::vector<std::int64_t> shape, Type element, Attr encoding = nullptr);
+  Type vector(std::vector<std::int64_t> shape, Type element);
+  Type function(std::vector<Type> inputs, std::vector<Type> results);
+  Type token();                     ///< !ttg.async.token
+  /// The shape and layout of `shaped` with another element; `element` itself if it is a scalar.
+  Type like(Type shaped, Type element);
+
+  Attr unit();
+  Attr boolean(bool v);
+  Attr integer(std::int64_t v, Type type);             ///< without type: printed as a bare number
+  Attr real(double v, Type type);
+  Attr string(std::string v);
+  Attr symbol(std::string v);
+  Attr array(std::vector<Attr> elements);
+  Attr dictionary(std::vector<std::pair<std::string, Attr>> fields);
+  Attr int_array(std::vector<std::int64_t> values, Type element);   ///< array<i32: ...>
+  Attr type_attr(Type type);
+
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
@@ -191,6 +216,9 @@ struct Function {
   std::uint32_t value_count = 0;    ///< ids of its values are 0 .. value_count-1
   std::uint32_t op_count = 0;
   Block& entry() const { return *op->regions[0]->blocks[0]; }
+  std::size_t arg_count() const { return entry().args.size(); }
+  /// An attribute of a parameter (tt.divisibility, ...), or null.
+  Attr arg_attr(std::size_t arg, std::string_view key) const;
 };
 
 /// A kernel text, read. The kernel is its first public function with a body that is no transform.
@@ -201,6 +229,10 @@ struct Module {
   Form form = Form::kTtir;
   std::string file;
   std::vector<std::pair<std::string, Attr>> aliases;   ///< #name = attr, in order, for printing
+  std::vector<std::pair<std::string, Type>> type_aliases;          ///< !name = type
+  /// #name = loc(...), in order; the first `leading_locs` stand before the module.
+  std::vector<std::pair<std::string, Loc>> loc_aliases;
+  std::size_t leading_locs = 0;
   std::uint64_t text_hash = 0;      ///< of the text that was read
 
   const Function* kernel() const;   ///< what a launch runs; null in an empty module
@@ -210,7 +242,10 @@ struct Module {
 /// Reads the text of a kernel; every problem comes with its position and what was expected.
 Expected<Module> read_module(std::string_view text, std::string file);
 Expected<Module> read_module_file(const std::string& path);
-/// The text of a module; reading it again gives the same IR.
+/// The text of a module; reading it again gives the same IR. What a compiler printed is printed back
+/// byte for byte.
 std::string print_module(const Module& module);
+/// Lists the module's functions and numbers their values and ops anew; to be called after a change.
+void index_functions(Module& module);
 
 }  // namespace xpusim::kernel
