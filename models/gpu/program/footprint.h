@@ -23,11 +23,12 @@ struct SectorRequest {
 /// What one warp instruction touches, in ascending order of addresses. Holds no heap memory.
 struct WarpFootprint {
   std::array<SectorRequest, kMaxRequests> requests;
-  std::uint32_t count = 0;       ///< requests in use; 0: no lane is active, nothing leaves the warp
-  std::uint32_t lanes = 0;       ///< active lanes
-  std::uint32_t lines = 0;       ///< distinct 128-byte lines: L1 tag look-ups
-  std::uint32_t sectors = 0;     ///< distinct 32-byte sectors: what l1_sectors_* count
-  std::uint32_t wavefronts = 0;  ///< passes through L1's data stage: a line each, and 128 B each
+  std::uint32_t count = 0;    ///< requests in use; 0: no lane is active, nothing leaves the warp
+  std::uint32_t lanes = 0;    ///< active lanes
+  std::uint32_t lines = 0;    ///< distinct 128-byte lines: L1 tag look-ups
+  std::uint32_t sectors = 0;  ///< distinct 32-byte sectors: what l1_sectors_* count
+  std::uint32_t wavefronts =
+      0;  ///< passes through L1's data stage: a line each, 128 B of lanes each
 };
 
 /// Turns one site's accesses into coalesced requests. Keep one a site and SM (or launch): it
@@ -48,23 +49,45 @@ class Footprint {
   bool any_active(const exec::Access& access, unsigned warp, unsigned vector);
 
  private:
-  struct Pattern;  // lane offsets of one (warp, vector), relative to the tile's base address
-
-  const Pattern& pattern(const exec::Access& access, unsigned warp, unsigned vector);
-  bool same_digits(const exec::Affine& affine) const;
-  std::uint32_t held_lanes(const exec::Access& access, unsigned warp) const;
-  std::uint32_t mask_lanes(const exec::Access& access, unsigned warp, unsigned vector);
-  std::int64_t coordinate(unsigned dim, unsigned warp, unsigned vector, unsigned lane) const;
-
-  SiteLayout layout_;
-  exec::Affine digits_;  // those that patterns_ holds for (without base)
-  std::uint32_t element_bytes_ = 0;
-  std::vector<Pattern> patterns_;               // [warp * vectors + vector]
-  std::vector<std::int64_t> lane_coordinates_;  // [lane * rank + dim]
+  /// Lane offsets of one (warp, vector) in bytes from the tile's base address, for the lanes it
+  /// holds.
+  struct Pattern {
+    std::array<std::int64_t, kWarpLanes> offset;
+    std::int64_t low = 0;              // least of them
+    std::uint32_t run = 0;             // bytes from `low` if they leave no gap, else 0
+    std::uint32_t lanes = 0;           // that it holds for; 0: not computed yet
+    std::int64_t alignment = -1;       // (base + low) % 128 that `shape` holds for; -1: none
+    std::vector<SectorRequest> shape;  // requests of a gappy pattern, from the line of base + low
+    std::uint32_t lines = 0, sectors = 0;
+  };
   struct Extent {
     std::int64_t low, high;  // coordinates that one (warp, vector) covers in one dimension
   };
-  std::vector<Extent> extents_;  // [(warp * vectors + vector) * rank + dim]
+
+  std::size_t slot(unsigned warp, unsigned vector) const {
+    return static_cast<std::size_t>(warp & warp_mask_) * layout_.vectors + vector;
+  }
+  std::uint32_t held_lanes(const exec::Access& access, unsigned warp) const;
+  std::uint32_t mask_lanes(const exec::Tile& mask, std::size_t slot) const;
+  std::uint32_t box_lanes(const exec::Box& box, std::size_t slot) const;
+  std::int64_t coordinate(std::size_t slot, unsigned lane, unsigned dim) const {
+    return slot_coordinates_[slot * rank_ + dim] ^ lane_coordinates_[lane * rank_ + dim];
+  }
+  std::int64_t flat_index(std::size_t slot, unsigned lane) const;
+  void use_digits(const exec::Access& access);
+  Pattern& pattern(std::size_t slot, std::uint32_t lanes);
+  void touch_affine(const exec::Access& access, std::size_t slot, std::uint32_t held,
+                    std::uint32_t active, WarpFootprint& out);
+
+  SiteLayout layout_;
+  unsigned rank_ = 0;
+  unsigned warp_mask_ = 0;
+  std::uint32_t bytes_ = 0;  // a lane moves with one instruction
+  std::uint32_t element_bytes_ = 0;
+  exec::Affine digits_;                                            // those that patterns_ holds for
+  std::vector<Pattern> patterns_;                                  // [slot]
+  std::vector<std::int64_t> lane_coordinates_, slot_coordinates_;  // [lane or slot][dim]
+  std::vector<Extent> extents_;                                    // [slot][dim]
 };
 
 }  // namespace xpusim::gpu

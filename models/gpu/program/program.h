@@ -70,9 +70,9 @@ enum class Branch : std::uint8_t {
   kAlways,     ///< taken
   kLoopEntry,  ///< before a loop: begins the site's next occurrence; taken (past the loop) if its
                ///< trip count is 0
-  kLoopBack,  ///< after a loop's body: taken (to its begin) while iterations remain of the trip
-              ///< count
-  kIfZero,    ///< begins the site's next occurrence; taken if its decision is 0
+  kLoopBack,   ///< after a loop's body: taken (to its begin) while iterations remain of the trip
+               ///< count
+  kIfZero,     ///< begins the site's next occurrence; taken if its decision is 0
 };
 std::string_view name(Branch branch);
 

@@ -1,0 +1,338 @@
+#include "models/gpu/program/footprint.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "models/memory/messages.h"
+
+namespace xpusim::gpu {
+namespace {
+
+using memory::kLineBytes;
+using memory::kSectorBytes;
+constexpr std::uint64_t kWindowBytes = 4 * kLineBytes;
+constexpr std::uint32_t kAllLanes = ~0u;
+
+/// Requests for the bytes [first, last].
+void add_run(std::uint64_t first, std::uint64_t last, WarpFootprint& out) {
+  for (std::uint64_t line = first & ~std::uint64_t{kLineBytes - 1}; line <= last;
+       line += kWindowBytes) {
+    const std::uint64_t from = std::max(first, line);
+    const std::uint64_t to = std::min(last, line + kWindowBytes - 1);
+    const auto low = static_cast<unsigned>((from - line) / kSectorBytes);
+    const auto high = static_cast<unsigned>((to - line) / kSectorBytes);
+    const auto mask = static_cast<std::uint16_t>((2u << high) - (1u << low));
+    out.requests[out.count++] = {line, mask, 1};
+  }
+  out.sectors = static_cast<std::uint32_t>(last / kSectorBytes - first / kSectorBytes + 1);
+  out.lines = static_cast<std::uint32_t>(last / kLineBytes - first / kLineBytes + 1);
+}
+
+/// The sectors of one 128-byte line.
+struct Line {
+  std::uint64_t number;
+  std::uint16_t sectors;
+};
+
+void add_line(std::uint64_t number, std::uint16_t sectors, std::array<Line, kMaxRequests>& lines,
+              unsigned& count) {
+  unsigned at = count;
+  while (at > 0 && lines[at - 1].number > number) --at;
+  if (at > 0 && lines[at - 1].number == number) {
+    lines[at - 1].sectors |= sectors;
+    return;
+  }
+  for (unsigned i = count; i > at; --i) lines[i] = lines[i - 1];
+  lines[at] = {number, sectors};
+  ++count;
+}
+
+/// Requests for the lanes' `bytes` at `address`.
+void add_lanes(const std::uint64_t* address, unsigned lanes, std::uint32_t bytes,
+               WarpFootprint& out) {
+  std::array<Line, kMaxRequests> lines;
+  unsigned count = 0;
+  for (unsigned i = 0; i < lanes; ++i) {
+    const std::uint64_t first = address[i] / kSectorBytes;
+    const std::uint64_t last = (address[i] + bytes - 1) / kSectorBytes;
+    for (std::uint64_t sector = first; sector <= last; ++sector) {
+      add_line(sector / 4, static_cast<std::uint16_t>(1u << (sector % 4)), lines, count);
+    }
+  }
+  out.lines = count;
+  for (unsigned i = 0; i < count;) {
+    SectorRequest request{lines[i].number * kLineBytes, 0, 1};
+    const std::uint64_t begin = lines[i].number;
+    for (; i < count && lines[i].number < begin + 4; ++i) {
+      request.sectors |=
+          static_cast<std::uint16_t>(lines[i].sectors << (4 * (lines[i].number - begin)));
+    }
+    out.sectors += static_cast<std::uint32_t>(std::popcount(request.sectors));
+    out.requests[out.count++] = request;
+  }
+}
+
+/// Atomics of lanes on one address take one pass after another.
+void count_passes(std::uint64_t* address, unsigned lanes, WarpFootprint& out) {
+  std::sort(address, address + lanes);
+  for (unsigned i = 0; i < lanes;) {
+    unsigned end = i;
+    while (end < lanes && address[end] == address[i]) ++end;
+    for (std::uint32_t r = 0; r < out.count; ++r) {
+      auto& request = out.requests[r];
+      if (address[i] >= request.address && address[i] < request.address + kWindowBytes) {
+        request.passes = std::max(request.passes, static_cast<std::uint16_t>(end - i));
+      }
+    }
+    i = end;
+  }
+}
+
+void finish(std::uint32_t active, std::uint32_t bytes, WarpFootprint& out) {
+  out.lanes = static_cast<std::uint32_t>(std::popcount(active));
+  out.wavefronts = std::max(out.lines, (out.lanes * bytes + kLineBytes - 1) / kLineBytes);
+}
+
+std::int64_t digits_at(const exec::Affine& affine, const std::int64_t* index) {
+  std::int64_t sum = 0;
+  for (const auto& d : affine.digits) {
+    std::int64_t i = index[d.dim] / d.div;
+    if (d.mod != 0) i %= d.mod;
+    sum += d.stride * i;
+  }
+  return sum;
+}
+
+bool same_digits(const exec::Affine& a, const exec::Affine& b) {
+  if (a.digits.size() != b.digits.size()) return false;
+  for (std::size_t i = 0; i < a.digits.size(); ++i) {
+    const auto &x = a.digits[i], &y = b.digits[i];
+    if (x.stride != y.stride || x.div != y.div || x.mod != y.mod || x.dim != y.dim) return false;
+  }
+  return true;
+}
+
+std::int64_t dense_address(const exec::Tile& tile, std::int64_t index) {
+  std::int64_t value;
+  std::memcpy(&value, tile.data->data() + index * static_cast<std::int64_t>(sizeof value),
+              sizeof value);
+  return value;
+}
+
+/// XOR of the bases of the set bits of `number`, in dimension `dim`.
+std::int64_t basis_sum(const std::vector<std::vector<std::int64_t>>& bases, unsigned number,
+                       unsigned dim) {
+  std::int64_t c = 0;
+  for (std::size_t bit = 0; bit < bases.size(); ++bit) {
+    if ((number >> bit) & 1u) c ^= bases[bit][dim];
+  }
+  return c;
+}
+
+}  // namespace
+
+Footprint::Footprint(const SiteLayout& layout)
+    : layout_(layout), rank_(static_cast<unsigned>(layout.shape.size())) {
+  warp_mask_ = (1u << layout.warp_bases.size()) - 1;
+  const std::size_t slots = static_cast<std::size_t>(warp_mask_ + 1) * layout.vectors;
+  patterns_.resize(slots);
+  lane_coordinates_.resize(kWarpLanes * rank_);
+  for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
+    for (unsigned d = 0; d < rank_; ++d) {
+      lane_coordinates_[lane * rank_ + d] = basis_sum(layout.lane_bases, lane, d);
+    }
+  }
+  slot_coordinates_.resize(slots * rank_);
+  extents_.resize(slots * rank_);
+  for (std::size_t s = 0; s < slots; ++s) {
+    const auto warp = static_cast<unsigned>(s / layout.vectors);
+    const auto vector = static_cast<unsigned>(s % layout.vectors);
+    for (unsigned d = 0; d < rank_; ++d) {
+      slot_coordinates_[s * rank_ + d] =
+          basis_sum(layout.reg_bases, vector, d) ^ basis_sum(layout.warp_bases, warp, d);
+      Extent e{coordinate(s, 0, d), coordinate(s, 0, d)};
+      for (unsigned lane = 1; lane < kWarpLanes; ++lane) {
+        e.low = std::min(e.low, coordinate(s, lane, d));
+        e.high = std::max(e.high, coordinate(s, lane, d));
+      }
+      e.high += d == layout.vector_dim ? layout.vector_elements : 1;
+      extents_[s * rank_ + d] = e;
+    }
+  }
+}
+
+std::uint32_t Footprint::held_lanes(const exec::Access& access, unsigned warp) const {
+  if (access.kind == exec::AccessKind::kLoad || access.kind == exec::AccessKind::kAsyncCopy) {
+    return kAllLanes;
+  }
+  if ((layout_.warp_zero_only && warp != 0) || (warp & layout_.skip_warps) != 0) return 0;
+  if (layout_.lane_zero_only) return 1;
+  if (layout_.skip_lanes == 0) return kAllLanes;
+  std::uint32_t lanes = 0;
+  for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
+    if ((lane & layout_.skip_lanes) == 0) lanes |= 1u << lane;
+  }
+  return lanes;
+}
+
+std::int64_t Footprint::flat_index(std::size_t slot, unsigned lane) const {
+  std::int64_t index = 0;
+  for (unsigned d = 0; d < rank_; ++d) index = index * layout_.shape[d] + coordinate(slot, lane, d);
+  return index;
+}
+
+std::uint32_t Footprint::box_lanes(const exec::Box& box, std::size_t slot) const {
+  bool full = true;
+  for (unsigned d = 0; d < rank_; ++d) {
+    const Extent& e = extents_[slot * rank_ + d];
+    if (box.low[d] >= box.high[d] || e.high <= box.low[d] || e.low >= box.high[d]) return 0;
+    full = full && e.low >= box.low[d] && e.high <= box.high[d];
+  }
+  if (full) return kAllLanes;
+  std::uint32_t lanes = 0;
+  for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
+    bool inside = true;
+    for (unsigned d = 0; d < rank_ && inside; ++d) {
+      const std::int64_t c = coordinate(slot, lane, d);
+      const std::int64_t length = d == layout_.vector_dim ? layout_.vector_elements : 1;
+      inside = c < box.high[d] && c + length > box.low[d];
+    }
+    if (inside) lanes |= 1u << lane;
+  }
+  return lanes;
+}
+
+std::uint32_t Footprint::mask_lanes(const exec::Tile& mask, std::size_t slot) const {
+  switch (mask.form) {
+    case exec::TileForm::kBox:
+      return box_lanes(mask.box, slot);
+    case exec::TileForm::kDense: {
+      std::int64_t step = 1;  // from one element of a vector to the next, in the flattened tile
+      for (unsigned d = rank_; d-- > layout_.vector_dim + 1;) step *= layout_.shape[d];
+      std::uint32_t lanes = 0;
+      for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
+        const std::int64_t first = flat_index(slot, lane);
+        for (std::uint32_t e = 0; e < layout_.vector_elements; ++e) {
+          const auto at = static_cast<std::size_t>(first + e * step);
+          if ((*mask.data)[at] != std::byte{0}) lanes |= 1u << lane;
+        }
+      }
+      return lanes;
+    }
+    default:
+      return mask.bits != 0 ? kAllLanes : 0;
+  }
+}
+
+bool Footprint::any_active(const exec::Access& access, unsigned warp, unsigned vector) {
+  const std::uint32_t held = held_lanes(access, warp);
+  if (held == 0 || !access.masked) return held != 0;
+  return (mask_lanes(access.mask, slot(warp, vector)) & held) != 0;
+}
+
+void Footprint::use_digits(const exec::Access& access) {
+  if (element_bytes_ == access.element_bytes && same_digits(digits_, access.pointers.affine)) {
+    return;
+  }
+  element_bytes_ = access.element_bytes;
+  digits_ = access.pointers.affine;
+  for (auto& p : patterns_) {
+    p.lanes = 0;
+    p.alignment = -1;
+  }
+}
+
+Footprint::Pattern& Footprint::pattern(std::size_t slot, std::uint32_t lanes) {
+  Pattern& p = patterns_[slot];
+  if (p.lanes == lanes) return p;
+  p.lanes = lanes;
+  p.alignment = -1;
+  std::array<std::int64_t, exec::kMaxRank> index{};
+  std::array<std::int64_t, kWarpLanes> sorted;
+  unsigned count = 0;
+  for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
+    for (unsigned d = 0; d < rank_; ++d) index[d] = coordinate(slot, lane, d);
+    p.offset[lane] = digits_at(digits_, index.data());
+    if ((lanes >> lane) & 1u) sorted[count++] = p.offset[lane];
+  }
+  std::sort(sorted.begin(), sorted.begin() + count);
+  p.low = sorted[0];
+  bool gap = false;
+  for (unsigned i = 1; i < count; ++i) gap = gap || sorted[i] - sorted[i - 1] > bytes_;
+  p.run = gap ? 0 : static_cast<std::uint32_t>(sorted[count - 1] + bytes_ - p.low);
+  return p;
+}
+
+void Footprint::touch_affine(const exec::Access& access, std::size_t slot, std::uint32_t held,
+                             std::uint32_t active, WarpFootprint& out) {
+  use_digits(access);
+  Pattern& p = pattern(slot, held);
+  const std::int64_t base = access.pointers.affine.base;
+  const auto first = static_cast<std::uint64_t>(base + p.low);
+  const bool atomic = access.kind == exec::AccessKind::kAtomic;
+  if (active == held && p.run != 0 && !atomic) {
+    add_run(first, first + p.run - 1, out);
+    return;
+  }
+  const auto alignment = static_cast<std::int64_t>(first % kLineBytes);
+  const std::uint64_t origin = first - static_cast<std::uint64_t>(alignment);
+  if (active == held && p.alignment == alignment) {
+    for (const auto& r : p.shape) {
+      out.requests[out.count++] = {origin + r.address, r.sectors, r.passes};
+    }
+    out.lines = p.lines;
+    out.sectors = p.sectors;
+    return;
+  }
+  std::array<std::uint64_t, kWarpLanes> address;
+  unsigned count = 0;
+  for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
+    if ((active >> lane) & 1u) {
+      address[count++] = static_cast<std::uint64_t>(base + p.offset[lane]);
+    }
+  }
+  add_lanes(address.data(), count, bytes_, out);
+  if (atomic) count_passes(address.data(), count, out);
+  if (active != held) return;
+  p.alignment = alignment;
+  p.shape.assign(out.requests.begin(), out.requests.begin() + out.count);
+  for (auto& r : p.shape) r.address -= origin;
+  p.lines = out.lines;
+  p.sectors = out.sectors;
+}
+
+void Footprint::touch(const exec::Access& access, unsigned warp, unsigned vector,
+                      WarpFootprint& out) {
+  out.count = out.lanes = out.lines = out.sectors = out.wavefronts = 0;
+  const std::size_t s = slot(warp, vector);
+  const std::uint32_t held = held_lanes(access, warp);
+  const std::uint32_t active = access.masked ? mask_lanes(access.mask, s) & held : held;
+  if (active == 0) return;
+  bytes_ = access.element_bytes * layout_.vector_elements;
+  const bool atomic = access.kind == exec::AccessKind::kAtomic;
+  const exec::Tile& pointers = access.pointers;
+  if (pointers.form == exec::TileForm::kAffine && !pointers.affine.digits.empty()) {
+    touch_affine(access, s, held, active, out);
+    finish(active, bytes_, out);
+  } else if (pointers.form == exec::TileForm::kDense) {
+    std::array<std::uint64_t, kWarpLanes> address;
+    unsigned count = 0;
+    for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
+      if ((active >> lane) & 1u) {
+        address[count++] = static_cast<std::uint64_t>(dense_address(pointers, flat_index(s, lane)));
+      }
+    }
+    add_lanes(address.data(), count, bytes_, out);
+    if (atomic) count_passes(address.data(), count, out);
+    finish(active, bytes_, out);
+  } else {
+    const std::int64_t at =
+        pointers.form == exec::TileForm::kAffine ? pointers.affine.base : pointers.bits;
+    add_run(static_cast<std::uint64_t>(at), static_cast<std::uint64_t>(at) + bytes_ - 1, out);
+    finish(active, bytes_, out);
+    if (atomic) out.requests[0].passes = static_cast<std::uint16_t>(out.lanes);
+  }
+}
+
+}  // namespace xpusim::gpu
