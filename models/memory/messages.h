@@ -2,28 +2,84 @@
 
 // The protocol between a processor (an SM, a DMA engine), the L2 slices and the HBM channels.
 
+#include <bit>
 #include <cstdint>
+
+#include "sim/engine/component.h"
 
 namespace xpusim::memory {
 
-inline constexpr std::uint32_t kSectorBytes = 32;   ///< the unit of L1, L2 traffic (NVIDIA since Volta)
-inline constexpr std::uint32_t kLineBytes = 128;    ///< a cache line: four sectors
-inline constexpr std::uint32_t kDramAtomBytes = 64; ///< what HBM moves at once (measured on the H200)
+inline constexpr std::uint32_t kSectorBytes =
+    32;  ///< the unit of L1, L2 traffic (NVIDIA since Volta)
+inline constexpr std::uint32_t kLineBytes = 128;  ///< a cache line: four sectors
+inline constexpr std::uint32_t kDramAtomBytes =
+    64;  ///< what HBM moves at once (measured on the H200)
+inline constexpr std::uint32_t kBlockBytes = 512;  ///< what one message covers at most: 16 sectors
 
-/// Message::kind. In a request `address` is the first line's address, `data` the sector mask (bit i:
-/// sector i from `address`; up to 16 sectors, 512 B), `tag` the requester's own number, `from` the
-/// requester's component id. A response returns `tag` and the mask.
+/// The tag of a request that wants no reply (a store that nothing waits for). Reads always get one.
+inline constexpr std::uint32_t kNoReply = ~0u;
+
+/// Message::kind. In a request `address` is the first line's address, `data` the sector mask (bit
+/// i: sector i from `address`; up to 16 sectors, 512 B), `tag` the requester's own number, `from`
+/// the requester's component id. A response returns `tag`, `address` and the mask, once all of it
+/// is done.
+///
+/// A request must not leave its aligned block of 512 B (kBlockBytes): a block lies in one slice,
+/// one pseudo channel and one DRAM row, a pair of blocks need not. A transfer of many bytes is
+/// therefore cut at multiples of 512 B (for_each_block below).
 enum Kind : std::uint16_t {
   kRead = 1,
   kWrite,
-  kAtomic,        ///< performed at the slice; `count`: passes (largest multiplicity of one address)
+  kAtomic,  ///< performed at the slice; `count`: passes (largest multiplicity of one address)
   kReadDone,
   kWriteDone,
   kAtomicDone,
-  kFarRead,       ///< slice to slice: the other half's copy asks the home slice
+  kFarRead,  ///< slice to slice: the other half's copy asks the home slice
   kFarWrite,
   kFarDone,
-  kFlush,         ///< write back what is dirty
+  kFlush,   ///< write back what is dirty
+  kReduce,  ///< an atomic without a result; `count` as for kAtomic, reply kAtomicDone if wanted
+  kFarAtomic,
+  kFarReduce,
+  kFarInvalidate,  ///< home slice to the other half's copy: these sectors were written
 };
+
+/// Sectors in a request or response.
+inline std::uint32_t sectors(const engine::Message& m) {
+  return static_cast<std::uint32_t>(std::popcount(m.data & 0xffffu));
+}
+
+/// Bytes of data that travel with a message, without its header.
+inline std::uint32_t payload_bytes(const engine::Message& m) {
+  switch (m.kind) {
+    case kWrite:
+    case kFarWrite:
+    case kReadDone:
+    case kFarDone:
+    case kAtomicDone:
+    case kAtomic:
+    case kReduce:
+    case kFarAtomic:
+    case kFarReduce:
+      return sectors(m) * kSectorBytes;
+    default:
+      return 0;
+  }
+}
+
+/// Calls f(line_address, sector_mask) for each message that a contiguous transfer needs.
+template <class F>
+void for_each_block(std::uint64_t address, std::uint64_t bytes, F&& f) {
+  const std::uint64_t end = address + bytes;
+  while (address < end) {
+    const std::uint64_t block = address / kBlockBytes * kBlockBytes;
+    const std::uint64_t stop = end < block + kBlockBytes ? end : block + kBlockBytes;
+    const std::uint64_t line = address / kLineBytes * kLineBytes;
+    const auto first = static_cast<unsigned>((address - line) / kSectorBytes);
+    const auto last = static_cast<unsigned>((stop - 1 - line) / kSectorBytes);
+    f(line, ((2u << last) - 1u) & ~((1u << first) - 1u));
+    address = stop;
+  }
+}
 
 }  // namespace xpusim::memory

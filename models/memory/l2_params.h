@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+
+#include "models/memory/hbm_timing.h"
+#include "models/network/crossbar_params.h"
+#include "sim/config/diagnostics.h"
+#include "sim/config/param.h"
+
+namespace xpusim::memory {
+
+/// The second-level cache: its slices lie in two halves (or one); cycles are of the processor's
+/// clock.
+struct L2Params {
+  std::int64_t slices = 96, halves = 2, ways = 16, dirty_ways = 7;
+  std::int64_t capacity_bytes = 62'914'560;
+  std::int64_t hit_cycles = 100, miss_cycles = 60, fill_cycles = 20;
+  std::int64_t sectors_per_cycle = 2;
+  double atomic_cycles = 1.4;
+
+  static constexpr auto schema() {
+    using P = L2Params;
+    using config::field;
+    using U = config::Unit;
+    return std::tuple{
+        field("slices", &P::slices, U::kCount,
+              "slices of the chip: a divisor or a multiple of the pseudo channels", 1, 4096),
+        field("halves", &P::halves, U::kCount, "parts that each keep their own copies", 1, 2),
+        field("ways", &P::ways, U::kCount, "associativity", 1, 16),
+        field("dirty_ways", &P::dirty_ways, U::kCount,
+              "dirty lines a set holds before the oldest is cleaned", 1, 16),
+        field("capacity", &P::capacity_bytes, U::kBytes, "bytes of all slices", 65536, 1e10),
+        field("hit_latency", &P::hit_cycles, U::kCycles, "look-up and data of a hit", 1, 1000),
+        field("miss_latency", &P::miss_cycles, U::kCycles, "look-up until a miss leaves", 1, 1000),
+        field("fill_latency", &P::fill_cycles, U::kCycles, "a fill until its data leaves", 1, 1000),
+        field("sectors_per_cycle", &P::sectors_per_cycle, U::kCount,
+              "sectors of 32 B that a slice looks up a cycle", 1, 64),
+        field("atomic_cycles", &P::atomic_cycles, U::kCycles,
+              "a slice is busy a sector and pass of an atomic", 0.1, 100)};
+  }
+};
+
+/// The memory system of a GPU, below its SMs.
+struct MemoryParams {
+  HbmParams hbm;
+  L2Params l2;
+  network::CrossbarParams requests, replies, bridge;
+
+  static constexpr auto schema() {
+    using P = MemoryParams;
+    using config::group;
+    return std::tuple{group("hbm", &P::hbm, "HBM stacks and controllers"),
+                      group("l2", &P::l2, "second-level cache"),
+                      group("requests", &P::requests, "network from the SMs to the slices"),
+                      group("replies", &P::replies, "network from the slices to the SMs"),
+                      group("bridge", &P::bridge, "network between the halves of the L2")};
+  }
+};
+
+/// Says what the ranges of single fields cannot; also checks `hbm`.
+void check(const MemoryParams& params, std::string_view path, Diagnostics& problems);
+
+}  // namespace xpusim::memory

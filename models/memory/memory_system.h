@@ -1,0 +1,74 @@
+#pragma once
+
+// The memory system of a GPU: networks, L2 slices, HBM. A machine makes one and joins its SMs to
+// it:
+//
+//   MemorySystem memory("memory", scheduler, params, sm_count);
+//   for each SM i:  sm.memory(memory.sm_port(i));            // bind the SM's OutPort: requests
+//                   memory.connect_sm(i, sm_component_id);   // responses arrive at this component
+//
+// Requests and responses are those of messages.h; the memory system knows SMs by number and ignores
+// `from`. Everything runs on the one scheduler; HBM keeps its own clock inside.
+
+#include <cstdint>
+#include <memory>
+#include <systemc>
+#include <vector>
+
+#include "models/memory/hbm.h"
+#include "models/memory/l2_params.h"
+#include "models/memory/l2_slice.h"
+#include "models/network/crossbar.h"
+
+namespace xpusim::memory {
+
+/// Totals since the start of the simulation, with the names of the cases files.
+struct MemoryCounters {
+  std::uint64_t dram_read_bytes = 0, dram_write_bytes = 0;
+  std::uint64_t l2_sectors_read = 0, l2_sectors_write = 0, l2_sectors_atom = 0, l2_sectors_red = 0;
+  std::uint64_t l2_sectors_hit = 0, l2_sectors_miss = 0;
+  std::uint64_t dram_activates = 0, dram_refreshes = 0, dram_row_hits = 0, dram_requests = 0;
+  std::uint64_t request_messages = 0, reply_messages = 0, reply_bytes = 0, bridge_bytes = 0;
+};
+
+/// What the caches hold: handed from one launch's system to the next one's (warm caches).
+struct CacheContents {
+  std::vector<L2Tags> slices;
+};
+
+/// The SMs' way to memory. SMs of the first half of the numbers sit by the first half of the L2
+/// (how a chip really numbers them is not public). SM -> slice -> SM takes requests.latency +
+/// l2.hit_latency
+/// + replies.latency cycles for a hit in an idle system; a miss in HBM adds l2.miss_latency +
+/// l2.fill_latency - l2.hit_latency and the time in HBM; a far one the bridge twice and a look-up.
+class MemorySystem : public sc_core::sc_module {
+ public:
+  MemorySystem(const sc_core::sc_module_name& name, engine::Scheduler& scheduler,
+               const MemoryParams& params, std::uint32_t sms);
+  ~MemorySystem() override;
+
+  engine::MessageIf& sm_port(std::uint32_t sm);
+  void connect_sm(std::uint32_t sm, std::uint32_t component_id);
+
+  MemoryCounters counters() const;
+  Hbm& hbm() { return *hbm_; }
+  L2Slice& slice(std::uint32_t i) { return *slices_[i]; }
+  std::uint32_t slices() const { return static_cast<std::uint32_t>(slices_.size()); }
+  const AddressMap& map() const { return map_; }
+
+  void clear_caches();  ///< cold: no tags, no dirty data
+  CacheContents caches() const;
+  void set_caches(CacheContents contents);  ///< of a system with the same parameters
+  /// Charges all ledgers up to `now`, at the end of a run.
+  void finish(engine::Cycle now);
+
+ private:
+  class SmPort;
+  AddressMap map_;
+  std::unique_ptr<network::Crossbar> requests_, replies_, bridge_;
+  std::unique_ptr<Hbm> hbm_;
+  std::vector<std::unique_ptr<L2Slice>> slices_;
+  std::vector<std::unique_ptr<SmPort>> ports_;
+};
+
+}  // namespace xpusim::memory

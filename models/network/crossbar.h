@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <systemc>
+#include <vector>
+
+#include "models/network/bandwidth_calendar.h"
+#include "models/network/crossbar_params.h"
+#include "sim/engine/link.h"
+#include "sim/engine/scheduler.h"
+
+namespace xpusim::network {
+
+/// A crossbar between `sources` and `destinations`. A message waits for bandwidth at its source's
+/// injection port, crosses in a fixed latency, waits for bandwidth at its destination's port, and
+/// arrives; all of it is worked out by time stamps when it is sent, so the crossbar is never
+/// ticked. Both ports keep calendars (BandwidthCalendar), so a message that is due late does not
+/// hold up one that comes in between.
+///
+/// Not modelled: distance (every pair has the same latency), contention inside the switch,
+/// back-pressure (a full port makes its messages late, it stops nobody), and the coalescer that an
+/// H200 has between its SMs and the L2 (concurrent reads of the same sectors by neighbouring SMs
+/// reach the L2 once). Its place would be in front of port(): look up the reads under way of the
+/// same group of SMs.
+class Crossbar : public sc_core::sc_module {
+ public:
+  Crossbar(const sc_core::sc_module_name& name, engine::Scheduler& scheduler,
+           const CrossbarParams& params, std::uint32_t sources, std::uint32_t destinations);
+  ~Crossbar() override;
+
+  /// Where source `i` sends: `message.to` is the number of the destination (not a component id).
+  engine::MessageIf& port(std::uint32_t source);
+  /// Messages to destination `i` arrive at this component.
+  void connect(std::uint32_t destination, std::uint32_t component_id);
+  /// The cycle at which a message sent now would arrive, were the ports empty.
+  engine::Cycle latency() const { return latency_; }
+
+  std::uint64_t messages() const { return messages_; }
+  std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t wait_cycles() const {
+    return wait_cycles_;
+  }  ///< summed over messages, at both ports
+
+ private:
+  class Port;
+  void transfer(std::uint32_t source, const engine::Message& message, engine::Cycle now);
+
+  engine::Scheduler& scheduler_;
+  engine::Cycle latency_;
+  std::uint32_t header_bytes_;
+  std::vector<BandwidthCalendar> source_, destination_;
+  std::vector<std::uint32_t> component_;
+  std::vector<std::unique_ptr<Port>> ports_;
+  std::uint64_t messages_ = 0, bytes_ = 0, wait_cycles_ = 0;
+};
+
+}  // namespace xpusim::network
