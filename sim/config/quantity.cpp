@@ -123,13 +123,13 @@ struct NumberAndUnit {
 
 /// Splits "1.755 GHz"; nothing if it does not start with a finite decimal number.
 std::optional<NumberAndUnit> split(std::string_view text) {
-  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
-  const std::size_t digits = !text.empty() && text.front() == '-' ? 1 : 0;
+  const std::size_t digits = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0;
   const auto is_digit = [&](std::size_t i) {
     return i < text.size() && text[i] >= '0' && text[i] <= '9';
   };
   if (!is_digit(digits) && !(digits < text.size() && text[digits] == '.')) return {};  // inf, nan
   if (is_digit(digits) && text[digits] == '0' && is_digit(digits + 1)) return {};      // 010
+  if (text[0] == '+') text.remove_prefix(1);  // from_chars does not take it
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || !std::isfinite(number)) return {};

@@ -6,6 +6,7 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -13,6 +14,7 @@
 
 #include "sim/config/text_check.h"
 #include "sim/config/tree.h"
+#include "sim/config/yaml_messages.h"
 
 namespace xpusim::config {
 
@@ -24,10 +26,27 @@ bool looks_octal(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+/// Position behind the closing quote of the quoted text that starts at `begin`; npos if it is not
+/// closed, which yaml-cpp does not mind.
+std::size_t end_of_quoted(std::string_view text, std::size_t begin) {
+  const char quote = text[begin];
+  for (std::size_t i = begin + 1; i < text.size(); ++i) {
+    if (text[i] == '\\' && quote == '"') {
+      ++i;
+    } else if (text[i] == quote) {
+      const bool doubled = quote == '\'' && i + 1 < text.size() && text[i + 1] == quote;
+      if (!doubled) return i + 1;
+      ++i;
+    }
+  }
+  return std::string_view::npos;
+}
+
 /// Builds the tree of one document and collects what strict reading forbids.
 class TreeBuilder final : public YAML::EventHandler {
  public:
-  TreeBuilder(const std::string& file, Diagnostics& problems) : file_(file), problems_(problems) {}
+  TreeBuilder(std::string_view text, const std::string& file, Diagnostics& problems)
+      : text_(text), file_(file), problems_(problems) {}
 
   Node take_root() { return std::move(root_); }
 
@@ -36,6 +55,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     check_anchor(mark, anchor);
+    check_colon();
     add(scalar_node(mark, "", false), mark);
   }
 
@@ -48,7 +68,14 @@ class TreeBuilder final : public YAML::EventHandler {
                 const std::string& value) override {
     check_anchor(mark, anchor);
     const bool quoted = tag == "!";
-    if (!quoted) check_tag(mark, tag);
+    if (quoted) {
+      check_closed(mark);
+    } else {
+      check_tag(mark, tag);
+    }
+    if (!quoted && value.find('\t') != std::string::npos) {
+      problem(mark, "a tab in a text without quotes; use spaces, or quote it");
+    }
     if (!quoted && looks_octal(value)) {
       problem(mark, fmt::format("'{}' looks like an octal number; write it without leading zeros, "
                                 "or quote it if it is a text",
@@ -74,7 +101,8 @@ class TreeBuilder final : public YAML::EventHandler {
   struct Open {
     Node node;
     std::optional<std::pair<std::string, SourcePosition>> key;
-    bool dropped = false;  ///< the pending key is faulty: its value is read and forgotten
+    std::size_t key_offset = 0;  ///< where the pending key stands in the text
+    bool dropped = false;        ///< the pending key is faulty: its value is read and forgotten
   };
 
   SourcePosition at(const YAML::Mark& mark) const {
@@ -91,6 +119,29 @@ class TreeBuilder final : public YAML::EventHandler {
   void check_tag(const YAML::Mark& mark, const std::string& tag) {
     if (tag.empty() || tag == "?" || tag == "!") return;
     problem(mark, fmt::format("tags ({}) are not allowed", tag));
+  }
+
+  bool is_quote(std::size_t offset) const {
+    return offset < text_.size() && (text_[offset] == '"' || text_[offset] == '\'');
+  }
+  void check_closed(const YAML::Mark& mark) {
+    const auto offset = static_cast<std::size_t>(mark.pos);
+    if (is_quote(offset) && end_of_quoted(text_, offset) == std::string_view::npos) {
+      problem(mark, "this quote is never closed");
+    }
+  }
+
+  /// A key without a value must at least have its colon: yaml-cpp lets "key" pass for "key:".
+  void check_colon() {
+    if (stack_.empty() || stack_.back().node.kind != Node::Kind::kMap || waits_for_key()) return;
+    const Open& map = stack_.back();
+    if (map.dropped) return;
+    std::size_t end = map.key_offset;
+    end = is_quote(end) ? end_of_quoted(text_, end) : end + map.key->first.size();
+    while (end < text_.size() && text_[end] == ' ') ++end;
+    if (end < text_.size() && text_[end] == ':') return;
+    problems_.error(map.key->second,
+                    fmt::format("the key '{}' has no ':' and no value", map.key->first));
   }
 
   Node scalar_node(const YAML::Mark& mark, std::string text, bool quoted) const {
@@ -151,6 +202,7 @@ class TreeBuilder final : public YAML::EventHandler {
       map.dropped = false;
     }
     map.key.emplace(std::move(node.scalar), at(mark));
+    map.key_offset = static_cast<std::size_t>(mark.pos);
   }
 
   void place(Node node) {
@@ -170,6 +222,7 @@ class TreeBuilder final : public YAML::EventHandler {
     parent.key.reset();
   }
 
+  std::string_view text_;
   const std::string& file_;
   Diagnostics& problems_;
   std::vector<Open> stack_;
@@ -195,29 +248,42 @@ class SecondDocument final : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
+/// Reads the one document of a text. A text that is not YAML has that one problem: what was noticed
+/// before may come from reading it wrongly.
 void parse(std::string_view text, TreeBuilder& builder, const std::string& file,
            Diagnostics& problems) {
+  const auto at = [&](const YAML::Mark& mark) {
+    return SourcePosition{file, mark.line + 1, mark.column + 1};
+  };
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
     if (!parser.HandleNextDocument(builder)) return;
     SecondDocument second;
     if (parser.HandleNextDocument(second) && second.start) {
-      problems.error({file, second.start->line + 1, second.start->column + 1},
-                     "a second document starts here; a file holds one");
+      const bool marked =
+          text.substr(static_cast<std::size_t>(second.start->pos)).substr(0, 3) == "---";
+      problems.error(at(*second.start),
+                     marked ? "a second document starts here; a file holds one"
+                            : "this belongs to nothing above; check the indentation");
     }
   } catch (const YAML::Exception& e) {
-    problems.error({file, e.mark.line + 1, e.mark.column + 1}, e.msg);
+    problems = Diagnostics();
+    problems.error(at(e.mark), syntax_message(e));
   }
 }
 
 }  // namespace
 
 Expected<Node> read_yaml(std::string_view text, const std::string& file) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark) {
+    text.remove_prefix(kByteOrderMark.size());
+  }
   Diagnostics problems;
   check_text(text, file, problems);
   if (problems.has_errors()) return fail(std::move(problems));
-  TreeBuilder builder(file, problems);
+  TreeBuilder builder(text, file, problems);
   parse(text, builder, file, problems);
   if (problems.has_errors()) return fail(std::move(problems));
   Node root = builder.take_root();
@@ -226,6 +292,8 @@ Expected<Node> read_yaml(std::string_view text, const std::string& file) {
 }
 
 Expected<Node> read_yaml_file(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) return fail({path, 0, 0}, "this is a folder");
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail({path, 0, 0}, "cannot open the file");
   std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
