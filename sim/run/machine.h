@@ -1,7 +1,7 @@
 #pragma once
 
-// What a machine is to a run: it takes a bound launch and gives a report. A machine is one folder under
-// models/; it registers its family with one line in tools/cli/machines.cpp.
+// What a machine is to a run: it takes a bound launch and gives a report. A machine is one folder
+// under models/; it registers its family with one line in tools/cli/machines.cpp.
 
 #include <cstdint>
 #include <map>
@@ -22,8 +22,8 @@ using Figure = std::optional<double>;
 
 /// Cycles of one kind of unit charged to one reason, summed over its instances.
 struct LedgerEntry {
-  std::string unit;                   ///< "gpu.sm.sub", "tpu.core.issue"
-  std::string reason;                 ///< "issued", "long_scoreboard", "no_warp", ...
+  std::string unit;    ///< "gpu.sm.sub", "tpu.core.issue"
+  std::string reason;  ///< "issued", "long_scoreboard", "no_warp", ...
   std::uint64_t cycles = 0;
 };
 
@@ -32,11 +32,11 @@ struct LineEntry {
   SourcePosition line;
   std::string unit, reason;
   std::uint64_t cycles = 0;
-  std::uint64_t executed = 0;         ///< instructions or bundles of this line (reason "issued")
+  std::uint64_t executed = 0;  ///< instructions or bundles of this line (reason "issued")
 };
 
 struct EnergyEntry {
-  std::string component;              ///< "sm.fma", "l2", "hbm", "static"
+  std::string component;  ///< "sm.fma", "l2", "hbm", "static"
   double microjoules = 0;
 };
 
@@ -48,52 +48,57 @@ struct LaunchReport {
   double clock_mhz = 0;
   double flops = 0;
   double hbm_read_bytes = 0, hbm_write_bytes = 0;
-  std::vector<std::pair<std::string, Figure>> counters;   ///< names of the cases files
+  std::vector<std::pair<std::string, Figure>> counters;  ///< names of the cases files
   std::vector<LedgerEntry> ledger;
   std::vector<LineEntry> lines;
-  std::vector<EnergyEntry> energy;    ///< empty: the machine has no energy model
-  std::vector<std::string> notes;     ///< what was not modelled, by name
-  std::uint64_t simulated_instructions = 0;               ///< warp instructions, bundles
+  std::vector<EnergyEntry> energy;           ///< empty: the machine has no energy model
+  std::vector<std::string> notes;            ///< what was not modelled, by name
+  std::uint64_t simulated_instructions = 0;  ///< warp instructions, bundles
   std::uint64_t simulated_messages = 0;
 };
 
 /// The machine's limits, for percentages and bounds.
 struct Peaks {
-  double flops_per_s = 0;             ///< of the vector units in f32
-  double tensor_flops_per_s = 0;      ///< of the matrix units, dense bf16
+  double flops_per_s = 0;         ///< of the vector units in f32
+  double tensor_flops_per_s = 0;  ///< of the matrix units, dense bf16
   double hbm_bytes_per_s = 0;
-  std::uint64_t hbm_bytes = 0;        ///< capacity
+  std::uint64_t hbm_bytes = 0;  ///< capacity
   std::optional<double> dollars_per_hour;
 };
 
 struct LaunchOptions {
   bool values = true;
-  bool warm_caches = false;           ///< caches keep what the last launch left
-  std::optional<std::uint64_t> clock_hz;                  ///< core clock; absent: the machine's own
+  bool warm_caches = false;               ///< caches keep what the last launch left
+  std::optional<std::uint64_t> clock_hz;  ///< core clock; absent: the machine's own
   trace::Sink* trace = nullptr;
-  std::uint64_t trace_start_fs = 0;   ///< where this launch begins in the trace
+  std::uint64_t trace_start_fs = 0;  ///< where this launch begins in the trace
 };
 
 class Machine {
  public:
   virtual ~Machine() = default;
-  /// Runs one launch to its end. A kernel's own error, a deadlock or an unsupported op is a failure.
+  /// Runs one launch to its end. A kernel's own error, a deadlock or an unsupported op is a
+  /// failure.
   virtual Expected<LaunchReport> launch(const exec::Launch& launch, exec::DeviceMemory& memory,
                                         const LaunchOptions& options) = 0;
   virtual Peaks peaks() const = 0;
-  virtual const std::string& name() const = 0;            ///< "h200"
+  virtual const std::string& name() const = 0;  ///< "h200"
   /// Ops of a function that this machine cannot run, as "op (line): reason"; empty if it can.
   virtual std::vector<std::string> unsupported(const kernel::Module& module) const = 0;
 };
 
-/// A family of machines: configurations whose top-level key is `name` (gpu:, tpu:, roofline:) make one.
+/// A family of machines: configurations whose top-level key is `name` (gpu:, tpu:, roofline:) make
+/// one.
 struct Family {
   std::string name;
-  std::vector<kernel::Form> forms;    ///< kernel forms it takes, best first
-  Expected<std::unique_ptr<Machine>> (*create)(const config::Node& config, const std::string& name) = nullptr;
+  std::vector<kernel::Form> forms;  ///< kernel forms it takes, best first
+  Expected<std::unique_ptr<Machine>> (*create)(const config::Node& config,
+                                               const std::string& name) = nullptr;
   std::vector<config::ParamDoc> (*params)() = nullptr;
-  /// The bound of a launch on a machine with these peaks; only families that compute bounds have it.
-  Expected<std::map<std::string, double>> (*bound)(const exec::Launch&, exec::DeviceMemory&, const Peaks&) = nullptr;
+  /// The bound of a launch on a machine with these peaks; only families that compute bounds have
+  /// it.
+  Expected<std::map<std::string, double>> (*bound)(const exec::Launch&, exec::DeviceMemory&,
+                                                   const Peaks&) = nullptr;
 };
 
 void register_family(Family family);

@@ -1,0 +1,187 @@
+#include "sim/run/cases.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace xpusim::run {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Reads one case; problems are thrown as strings inside this file only.
+class CaseReader {
+ public:
+  CaseReader(const std::string& path, const Json& json) : path_(path), json_(json) {}
+
+  Expected<Case> read() {
+    if (!json_.is_object() || !json_.contains("name") || !json_["name"].is_string())
+      return fail({path_, 0, 0}, "a case must be a map with a name");
+    out_.name = json_["name"];
+    out_.kernel = json_.value("kernel", out_.name);
+    out_.machine = json_.value("machine", "");
+    out_.group = json_.value("group", "");
+    out_.gate = json_.value("gate", true);
+    if (json_.contains("kernels"))
+      tpu();
+    else
+      gpu();
+    counters();
+    if (problems_.has_errors()) return fail(problems_);
+    return std::move(out_);
+  }
+
+ private:
+  void error(const std::string& what) {
+    problems_.error({path_, 0, 0}, fmt::format("case '{}': {}", out_.name, what));
+  }
+
+  std::optional<TensorSpec> tensor(const std::string& name, const Json& j) {
+    TensorSpec t;
+    t.name = name;
+    t.where = {path_, 0, 0};
+    auto dtype = parse_dtype(j.value("dtype", ""));
+    auto init = parse_init(j.value("init", "randn"));
+    if (!dtype || !init || !j.contains("shape") || !j["shape"].is_array()) {
+      error(fmt::format("argument '{}' needs a known dtype, a shape and a known init", name));
+      return std::nullopt;
+    }
+    t.dtype = *dtype;
+    t.init = *init;
+    t.init.seed = next_seed_++;
+    for (const auto& d : j["shape"]) {
+      if (!d.is_number_integer() || d.get<std::int64_t>() < 1) {
+        error(fmt::format("argument '{}' has a shape that is none", name));
+        return std::nullopt;
+      }
+      t.shape.push_back(d.get<std::int64_t>());
+    }
+    return t;
+  }
+
+  void argument(Workload& w, LaunchSpec& l, const std::string& name, const std::string& tensor_name,
+                const Json& j) {
+    ArgSpec a;
+    a.name = name;
+    a.where = {path_, 0, 0};
+    if (j.is_object()) {
+      auto t = tensor(tensor_name, j);
+      if (!t) return;
+      w.tensors.push_back(std::move(*t));
+      a.tensor = tensor_name;
+      a.kind = ArgSpec::Kind::kTensor;
+      if (j.contains("descriptor_block")) {
+        a.kind = ArgSpec::Kind::kDescriptor;
+        for (const auto& b : j["descriptor_block"]) a.block.push_back(b.get<std::int64_t>());
+      }
+    } else if (j.is_number_integer()) {
+      a.kind = ArgSpec::Kind::kInteger;
+      a.integer = j.get<std::int64_t>();
+      a.real = static_cast<double>(a.integer);
+    } else if (j.is_number()) {
+      a.kind = ArgSpec::Kind::kReal;
+      a.real = j.get<double>();
+    } else if (!j.is_null()) {
+      return error(fmt::format("argument '{}' is neither tensor nor number", name));
+    }
+    l.args.push_back(std::move(a));
+  }
+
+  void gpu() {
+    Workload w;
+    w.name = out_.name;
+    w.path = path_;
+    LaunchSpec l;
+    l.where = {path_, 0, 0};
+    l.kernel[""] = json_.value("ir", "");
+    if (l.kernel[""].empty()) error("needs 'ir'");
+    for (const auto& g : json_.value("grid", Json::array())) l.grid.push_back(g.dump());
+    const Json constexprs = json_.value("constexprs", Json::object());
+    for (const auto& [key, value] : constexprs.items())
+      l.constexprs[key] = value.is_string() ? value.get<std::string>() : value.dump();
+    if (json_.contains("num_warps")) l.num_warps = json_["num_warps"].get<std::int64_t>();
+    const Json args = json_.value("args", Json::object());
+    for (const auto& [key, value] : args.items()) argument(w, l, key, key, value);
+    out_.problem = out_.kernel + args.dump();
+    w.launches.push_back(std::move(l));
+    out_.workloads.push_back(std::move(w));
+    const Json c = json_.value("counters", Json::object());
+    if (c.contains("duration_ns")) {
+      out_.measured_ns = c["duration_ns"].get<double>();
+      if (c.contains("cycles")) out_.clock_hz = c["cycles"].get<double>() / *out_.measured_ns * 1e9;
+    }
+  }
+
+  void tpu() {
+    const std::string measure = json_.value("measure", "single");
+    out_.measure = measure == "slope"  ? Measure::kSlope
+                   : measure == "best" ? Measure::kBest
+                                       : Measure::kSingle;
+    if (measure != "single" && measure != "slope" && measure != "best")
+      error(fmt::format("unknown measure '{}'", measure));
+    for (const auto& kernel : json_["kernels"]) {
+      Workload w;
+      w.name = kernel.get<std::string>();
+      w.path = path_;
+      LaunchSpec l;
+      l.where = {path_, 0, 0};
+      l.kernel[""] = kernel.get<std::string>();
+      std::size_t i = 0;
+      for (const auto& a : json_.value("args", Json::array()))
+        argument(w, l, "", fmt::format("arg{}", i++), a);
+      w.launches.push_back(std::move(l));
+      out_.workloads.push_back(std::move(w));
+    }
+    if (out_.workloads.size() < (out_.measure == Measure::kSlope ? 2u : 1u))
+      error("lists too few kernels");
+    out_.problem = out_.name;
+    const Json m = json_.value("measured", Json::object());
+    if (m.contains("us"))
+      out_.measured_ns = (m["us"].get<double>() - m.value("overhead_us", 0.0)) * 1e3;
+  }
+
+  void counters() {
+    const Json c = json_.value("counters", Json::object());
+    for (const auto& [key, value] : c.items())
+      if (value.is_number()) out_.counters[key] = value.get<double>();
+  }
+
+  const std::string& path_;
+  const Json& json_;
+  Case out_;
+  Diagnostics problems_;
+  std::uint64_t next_seed_ = 1;
+};
+
+}  // namespace
+
+Expected<std::vector<Case>> load_cases(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) return fail({path, 0, 0}, "cannot read this file");
+  Json root;
+  try {
+    root = Json::parse(in);
+  } catch (const nlohmann::json::parse_error& e) {
+    return fail({path, 0, 0}, fmt::format("no JSON: {}", e.what()));
+  }
+  if (root.is_object() && root.contains("cases")) root = Json(root["cases"]);
+  if (!root.is_array()) return fail({path, 0, 0}, "expected a list of cases");
+  std::vector<Case> out;
+  Diagnostics problems;
+  for (const auto& j : root) {
+    try {
+      auto c = CaseReader(path, j).read();
+      if (c)
+        out.push_back(std::move(*c));
+      else
+        problems.append(c.error());
+    } catch (const nlohmann::json::exception& e) {
+      problems.error({path, 0, 0}, fmt::format("case {}: {}", j.value("name", "?"), e.what()));
+    }
+  }
+  if (problems.has_errors()) return fail(problems);
+  return out;
+}
+
+}  // namespace xpusim::run

@@ -1,0 +1,21 @@
+#include "sim/run/machine.h"
+
+namespace xpusim::run {
+namespace {
+std::vector<Family>& registry() {
+  static std::vector<Family> list;
+  return list;
+}
+}  // namespace
+
+void register_family(Family family) { registry().push_back(std::move(family)); }
+
+const std::vector<Family>& families() { return registry(); }
+
+const Family* find_family(std::string_view name) {
+  for (const auto& f : registry())
+    if (f.name == name) return &f;
+  return nullptr;
+}
+
+}  // namespace xpusim::run

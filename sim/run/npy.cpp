@@ -1,0 +1,99 @@
+#include "sim/run/npy.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <fstream>
+
+namespace xpusim::run {
+namespace {
+
+using kernel::DType;
+
+/// NumPy's type codes that hold a dtype's bits.
+std::vector<std::string> descriptors(DType d) {
+  switch (d) {
+    case DType::kF64:
+      return {"<f8"};
+    case DType::kF32:
+      return {"<f4"};
+    case DType::kF16:
+      return {"<f2"};
+    case DType::kBF16:
+      return {"<u2", "<V2", "|V2"};
+    case DType::kF8E4M3FN:
+    case DType::kF8E5M2:
+      return {"|u1", "|V1"};
+    case DType::kI64:
+      return {"<i8", "<u8"};
+    case DType::kI32:
+      return {"<i4", "<u4"};
+    case DType::kI16:
+      return {"<i2", "<u2"};
+    case DType::kI8:
+      return {"|i1", "|u1"};
+    case DType::kI1:
+      return {"|b1"};
+    default:
+      return {};
+  }
+}
+
+/// The text after "'key':" in the header's dictionary, or "".
+std::string value_of(const std::string& header, const std::string& key) {
+  const auto at = header.find("'" + key + "':");
+  if (at == std::string::npos) return "";
+  auto begin = header.find_first_not_of(' ', at + key.size() + 3);
+  if (begin == std::string::npos) return "";
+  const char close = header[begin] == '(' ? ')' : header[begin] == '\'' ? '\'' : ',';
+  const auto end = header.find(close, begin + 1);
+  if (end == std::string::npos) return "";
+  return header.substr(begin, end - begin + (close == ',' ? 0 : 1));
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  return shape.size() == 1 ? fmt::format("({},)", shape[0])
+                           : fmt::format("({})", fmt::join(shape, ", "));
+}
+
+}  // namespace
+
+Expected<std::shared_ptr<const std::vector<std::byte>>> read_npy(
+    const std::string& path, DType dtype, const std::vector<std::int64_t>& shape,
+    const SourcePosition& where) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return fail(where, fmt::format("cannot read '{}'", path));
+  std::array<unsigned char, 12> head{};
+  in.read(reinterpret_cast<char*>(head.data()), 10);
+  static constexpr unsigned char kMagic[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
+  if (in.gcount() != 10 || !std::equal(kMagic, kMagic + 6, head.begin()) || head[6] < 1 ||
+      head[6] > 2)
+    return fail(where, fmt::format("'{}' is no .npy file of format 1.0 or 2.0", path));
+  std::size_t length = head[8] | head[9] << 8;
+  if (head[6] == 2) {
+    in.read(reinterpret_cast<char*>(head.data() + 10), 2);
+    length |= static_cast<std::size_t>(head[10]) << 16 | static_cast<std::size_t>(head[11]) << 24;
+  }
+  if (length > 1 << 20) return fail(where, fmt::format("'{}' has a header that is too long", path));
+  std::string header(length, ' ');
+  in.read(header.data(), static_cast<std::streamsize>(length));
+  const std::string descr = value_of(header, "descr");
+  bool fits = false;
+  for (const auto& d : descriptors(dtype)) fits |= descr == "'" + d + "'";
+  if (!fits)
+    return fail(where, fmt::format("'{}' holds {}, not {}", path, descr, kernel::name(dtype)));
+  if (value_of(header, "fortran_order") != "False")
+    return fail(where, fmt::format("'{}' is in Fortran order; save it in C order", path));
+  if (value_of(header, "shape") != shape_text(shape))
+    return fail(where, fmt::format("'{}' has shape {}, not {}", path, value_of(header, "shape"),
+                                   shape_text(shape)));
+  std::size_t bytes = static_cast<std::size_t>(kernel::byte_size(dtype));
+  for (auto d : shape) bytes *= static_cast<std::size_t>(d);
+  auto data = std::make_shared<std::vector<std::byte>>(bytes);
+  in.read(reinterpret_cast<char*>(data->data()), static_cast<std::streamsize>(bytes));
+  if (static_cast<std::size_t>(in.gcount()) != bytes)
+    return fail(where, fmt::format("'{}' ends before its {} bytes", path, bytes));
+  return std::shared_ptr<const std::vector<std::byte>>(std::move(data));
+}
+
+}  // namespace xpusim::run

@@ -1,0 +1,51 @@
+#pragma once
+
+// Independent references for `expect:`: expressions over tensors, in double precision.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/exec/memory.h"
+#include "sim/run/workload.h"
+
+namespace xpusim::run {
+
+/// A tensor of doubles, row-major; a scalar has no dimensions.
+struct Array {
+  std::vector<std::int64_t> shape;
+  std::vector<double> values;
+};
+
+/// Evaluates an expression with NumPy's broadcasting. Functions: exp log sqrt rsqrt sin cos tanh
+/// erf abs relu sigmoid gelu maximum minimum where transpose matmul sum max softmax layer_norm
+/// attention; `axis=` selects the dimension of sum, max and softmax (default: all for sum and max,
+/// the last for softmax).
+Expected<Array> evaluate(const Expression& e,
+                         const std::function<const Array*(const std::string&)>& find);
+
+/// The outcome of one expectation.
+struct CheckResult {
+  std::string tensor;
+  bool right = false;
+  double worst_error = 0;  ///< |got - want| of the worst element
+  double worst_ratio = 0;  ///< |got - want| / (atol + rtol * |want|); right if never over 1
+  std::vector<std::int64_t> worst_index;
+};
+
+/// References take the tensors as they are before the run.
+class Checker {
+ public:
+  /// Evaluates every reference on the inputs.
+  Expected<void> prepare(const Workload& workload, const exec::DeviceMemory& memory);
+  std::vector<CheckResult> compare(const exec::DeviceMemory& memory) const;
+
+ private:
+  struct Prepared {
+    ExpectSpec spec;
+    Array want;
+  };
+  std::vector<Prepared> references_;
+};
+
+}  // namespace xpusim::run

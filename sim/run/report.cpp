@@ -1,0 +1,194 @@
+#include "sim/run/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace xpusim::run {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kSchema = "xpusim.report/1";
+constexpr const char* kTool = "xpusim 0.1.0";
+
+Json figure(const Figure& f) { return f ? Json(*f) : Json(nullptr); }
+
+/// A configuration node as JSON: each scalar with its value and where it was written.
+Json config_json(const config::Node& node) {
+  switch (node.kind) {
+    case config::Node::Kind::kScalar:
+      return Json{{"value", node.scalar}, {"origin", node.origin.str()}};
+    case config::Node::Kind::kList: {
+      Json list = Json::array();
+      for (const auto& item : node.items) list.push_back(config_json(item));
+      return list;
+    }
+    case config::Node::Kind::kMap:
+      break;
+  }
+  Json map = Json::object();
+  for (const auto& [key, value] : node.entries) map[key] = config_json(value);
+  return map;
+}
+
+Json line_json(const SourcePosition& p) {
+  if (p.file.empty() && p.line == 0) return nullptr;
+  return fmt::format("{}:{}", p.file, p.line);
+}
+
+double total_energy(const LaunchReport& r) {
+  double uj = 0;
+  for (const auto& e : r.energy) uj += e.microjoules;
+  return uj;
+}
+
+Json check_json(const Report& report) {
+  if (!report.checked) return nullptr;
+  Json map = Json::object();
+  for (const auto& c : report.checks)
+    map[c.tensor] = {{"right", c.right},
+                     {"worst_error", c.worst_error},
+                     {"worst_ratio", c.worst_ratio},
+                     {"worst_index", c.worst_index}};
+  return map;
+}
+
+Json expected_error_json(const Report& report) {
+  if (!report.expected_error) return nullptr;
+  const auto& e = *report.expected_error;
+  return {{"mean_abs_pct", e.mean_abs_pct},
+          {"worst_abs_pct", e.worst_abs_pct},
+          {"cases", e.cases},
+          {"source", e.source}};
+}
+
+Json launch_json(const Report& report, const LaunchResult& l) {
+  const LaunchReport& r = l.machine;
+  const double seconds = r.duration_ns * 1e-9;
+  const double uj = total_energy(r);
+  Json j;
+  j["name"] = r.name;
+  j["cycles"] = r.cycles;
+  j["duration_ns"] = r.duration_ns;
+  j["clock_mhz"] = r.clock_mhz;
+  j["flops"] = r.flops;
+  j["tflops"] = seconds > 0 ? Json(r.flops / seconds * 1e-12) : Json(nullptr);
+  j["hbm_gbs"] =
+      seconds > 0 ? Json((r.hbm_read_bytes + r.hbm_write_bytes) / seconds * 1e-9) : Json(nullptr);
+  j["energy_uj"] = r.energy.empty() ? Json(nullptr) : Json(uj);
+  j["power_w"] = r.energy.empty() || seconds <= 0 ? Json(nullptr) : Json(uj * 1e-6 / seconds);
+  j["counters"] = Json::object();
+  for (const auto& [name, value] : r.counters) j["counters"][name] = figure(value);
+  j["ledger"] = Json::object();
+  for (const auto& e : r.ledger) j["ledger"][e.unit][e.reason] = e.cycles;
+  j["lines"] = Json::array();
+  for (const auto& e : r.lines)
+    j["lines"].push_back({{"line", line_json(e.line)},
+                          {"unit", e.unit},
+                          {"reason", e.reason},
+                          {"cycles", e.cycles},
+                          {"executed", e.executed}});
+  j["bottlenecks"] = Json::array();
+  for (const auto& b : l.bottlenecks)
+    j["bottlenecks"].push_back(
+        {{"unit", b.unit}, {"reason", b.reason}, {"line", line_json(b.line)}, {"share", b.share}});
+  j["energy"] = Json::object();
+  for (const auto& e : r.energy) j["energy"][e.component] = e.microjoules;
+  j["bound"] = Json::object();
+  for (const auto& [name, ns] : l.bound) j["bound"][name] = ns;
+  j["expected_error"] = expected_error_json(report);
+  j["check"] = check_json(report);
+  j["notes"] = r.notes;
+  j["host"] = {{"wall_s", l.host.wall_s},
+               {"cycles_per_s", l.host.cycles_per_s},
+               {"warp_inst_per_s", l.host.instructions_per_s},
+               {"peak_rss_mb", l.host.peak_rss_mb}};
+  return j;
+}
+
+bool is_useful(const std::string& reason) { return reason == "issued" || reason == "busy"; }
+
+}  // namespace
+
+std::vector<Bottleneck> find_bottlenecks(const LaunchReport& report, std::size_t most) {
+  std::map<std::string, double> total;
+  std::map<std::pair<std::string, std::string>, double> attributed;
+  for (const auto& e : report.ledger) total[e.unit] += static_cast<double>(e.cycles);
+  std::vector<Bottleneck> list;
+  const auto add = [&](const std::string& unit, const std::string& reason,
+                       const SourcePosition& line, double cycles) {
+    if (is_useful(reason) || cycles <= 0 || total[unit] <= 0) return;
+    list.push_back({unit, reason, line, cycles / total[unit]});
+  };
+  for (const auto& e : report.lines) {
+    add(e.unit, e.reason, e.line, static_cast<double>(e.cycles));
+    attributed[{e.unit, e.reason}] += static_cast<double>(e.cycles);
+  }
+  for (const auto& e : report.ledger)  // what no line explains
+    add(e.unit, e.reason, {}, static_cast<double>(e.cycles) - attributed[{e.unit, e.reason}]);
+  // The first unit of the ledger is the one that the machine's work is issued from: it explains
+  // time.
+  const std::string primary = report.ledger.empty() ? "" : report.ledger.front().unit;
+  std::stable_sort(list.begin(), list.end(), [&](const Bottleneck& a, const Bottleneck& b) {
+    if ((a.unit == primary) != (b.unit == primary)) return a.unit == primary;
+    return a.share > b.share;
+  });
+  if (list.size() > most) list.resize(most);
+  return list;
+}
+
+Json to_json(const Report& report) {
+  Json j;
+  j["schema"] = kSchema;
+  j["tool"] = kTool;
+  j["workload"] = report.workload;
+  j["machine"] = report.machine;
+  j["peaks"] = {{"flops_per_s", report.peaks.flops_per_s},
+                {"tensor_flops_per_s", report.peaks.tensor_flops_per_s},
+                {"hbm_bytes_per_s", report.peaks.hbm_bytes_per_s}};
+  j["config"] = config_json(report.config);
+  j["launches"] = Json::array();
+  double cycles = 0, ns = 0, flops = 0, uj = 0, wall = 0;
+  bool has_energy = !report.launches.empty();
+  for (const auto& l : report.launches) {
+    j["launches"].push_back(launch_json(report, l));
+    cycles += static_cast<double>(l.machine.cycles);
+    ns += l.machine.duration_ns;
+    flops += l.machine.flops;
+    uj += total_energy(l.machine);
+    wall += l.host.wall_s;
+    has_energy &= !l.machine.energy.empty();
+  }
+  Json total = {{"cycles", cycles}, {"duration_ns", ns}, {"flops", flops}};
+  total["energy_uj"] = has_energy ? Json(uj) : Json(nullptr);
+  total["cost_usd"] = report.peaks.dollars_per_hour
+                          ? Json(*report.peaks.dollars_per_hour / 3600 * ns * 1e-9)
+                          : Json(nullptr);
+  total["wall_s"] = wall;
+  j["total"] = std::move(total);
+  return j;
+}
+
+Expected<void> write_atomically(const std::string& path, const std::string& content) {
+  const std::string temporary = path + ".part";
+  {
+    std::ofstream out(temporary, std::ios::binary);
+    out << content;
+    out.flush();
+    if (!out) {
+      std::remove(temporary.c_str());
+      return fail({path, 0, 0}, "cannot write this file");
+    }
+  }
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+    std::remove(temporary.c_str());
+    return fail({path, 0, 0}, "cannot write this file");
+  }
+  return {};
+}
+
+}  // namespace xpusim::run

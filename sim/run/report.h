@@ -1,0 +1,70 @@
+#pragma once
+
+// The report of a run (schema xpusim.report/1): what JSON holds and what the text is made of.
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/run/machine.h"
+#include "sim/run/reference.h"
+
+namespace xpusim::run {
+
+/// One of the reasons why a launch takes as long as it does.
+struct Bottleneck {
+  std::string unit, reason;
+  SourcePosition line;
+  double share = 0;  ///< of the unit's cycles
+};
+
+/// Cost of the simulation itself, on the host.
+struct HostStats {
+  double wall_s = 0;
+  double cycles_per_s = 0;
+  double instructions_per_s = 0;  ///< warp instructions or bundles
+  double peak_rss_mb = 0;
+};
+
+/// What the last `correlate` measured for this machine; absent: never calibrated.
+struct ExpectedError {
+  double mean_abs_pct = 0, worst_abs_pct = 0;
+  int cases = 0;
+  std::string source;  ///< the file that says so
+};
+
+struct LaunchResult {
+  LaunchReport machine;
+  std::map<std::string, double> bound;  ///< name -> ns; empty without a bound machine
+  std::vector<Bottleneck> bottlenecks;  ///< the top three
+  HostStats host;
+};
+
+struct Report {
+  std::string workload, machine, machine_file;
+  config::Node config;
+  Peaks peaks;
+  std::vector<LaunchResult> launches;
+  std::optional<ExpectedError> expected_error;
+  std::vector<CheckResult> checks;  ///< empty without `expect` or with --values off
+  bool checked = false;
+};
+
+/// The reasons with the most cycles, by unit share: everything but useful work, largest first.
+std::vector<Bottleneck> find_bottlenecks(const LaunchReport& report, std::size_t most);
+
+nlohmann::ordered_json to_json(const Report& report);
+/// For people: ten seconds to read.
+std::string to_text(const Report& report);
+/// Two or more machines side by side, a column each, from their JSON reports.
+std::string compare_text(const std::vector<nlohmann::ordered_json>& reports);
+
+/// 27.4 us, 4.02 TB/s: three significant digits and an SI prefix.
+std::string si(double value, const char* unit);
+
+/// Writes a file whole or not at all.
+Expected<void> write_atomically(const std::string& path, const std::string& content);
+
+}  // namespace xpusim::run

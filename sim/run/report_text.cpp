@@ -1,0 +1,141 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/run/report.h"
+
+namespace xpusim::run {
+
+std::string si(double value, const char* unit) {
+  static constexpr const char* kPrefixes[] = {"p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
+  if (value == 0 || !std::isfinite(value)) return fmt::format("{:.3g} {}", value, unit);
+  int exponent = static_cast<int>(std::floor(std::log10(std::abs(value)) / 3 + 1e-9));
+  exponent = std::clamp(exponent, -4, 6);
+  const double scaled = value / std::pow(1000.0, exponent);
+  const int digits = std::abs(scaled) >= 99.95 ? 0 : std::abs(scaled) >= 9.995 ? 1 : 2;
+  return fmt::format("{:.{}f} {}{}", scaled, digits, kPrefixes[exponent + 4], unit);
+}
+
+namespace {
+
+std::string percent(double part, double whole) {
+  return whole > 0 ? fmt::format("{:.1f} %", 100 * part / whole) : "";
+}
+
+std::string place(const SourcePosition& p) {
+  if (p.line == 0) return "";
+  return p.file.empty() ? fmt::format(" at line {}", p.line)
+                        : fmt::format(" at {}:{}", p.file, p.line);
+}
+
+void row(std::string& out, const char* label, const std::string& text) {
+  out += fmt::format("  {:<9} {}\n", label, text);
+}
+
+double energy_uj(const LaunchReport& r) {
+  double uj = 0;
+  for (const auto& e : r.energy) uj += e.microjoules;
+  return uj;
+}
+
+std::string energy_text(const LaunchReport& r) {
+  const double uj = energy_uj(r);
+  auto parts = r.energy;
+  std::sort(parts.begin(), parts.end(), [](const EnergyEntry& a, const EnergyEntry& b) {
+    return a.microjoules > b.microjoules;
+  });
+  std::string split;
+  for (std::size_t i = 0; i < parts.size() && i < 3; ++i)
+    split += fmt::format("{}{} {:.0f} %", i ? ", " : "", parts[i].component,
+                         100 * parts[i].microjoules / uj);
+  return fmt::format("{}, {:.0f} W on the mean ({})", si(uj * 1e-6, "J"), uj * 1e3 / r.duration_ns,
+                     split);
+}
+
+std::string bound_text(const LaunchResult& l) {
+  double bound = 0;
+  std::string by;
+  for (const auto& [name, ns] : l.bound) {
+    if (ns >= bound) {
+      bound = ns;
+      by = name;
+    }
+  }
+  if (bound <= 0) return "nothing to do";
+  return fmt::format("{} by {}: the run takes {:.2f} times that", si(bound * 1e-9, "s"), by,
+                     l.machine.duration_ns / bound);
+}
+
+void launch_text(std::string& out, const Report& report, const LaunchResult& l) {
+  const LaunchReport& r = l.machine;
+  const double s = r.duration_ns * 1e-9;
+  out += fmt::format("{} on {}\n", r.name, report.machine);
+  row(out, "time", fmt::format("{}  ({} cycles at {:.0f} MHz)", si(s, "s"), r.cycles, r.clock_mhz));
+  if (s > 0) {
+    const double peak = std::max(report.peaks.flops_per_s, report.peaks.tensor_flops_per_s);
+    row(out, "compute",
+        fmt::format("{}  {} of {}", si(r.flops / s, "FLOP/s"), percent(r.flops / s, peak),
+                    si(peak, "FLOP/s")));
+    const double hbm = r.hbm_read_bytes + r.hbm_write_bytes;
+    row(out, "HBM",
+        fmt::format("{}  {} of {}  ({} read, {} written)", si(hbm / s, "B/s"),
+                    percent(hbm / s, report.peaks.hbm_bytes_per_s),
+                    si(report.peaks.hbm_bytes_per_s, "B/s"), si(r.hbm_read_bytes, "B"),
+                    si(r.hbm_write_bytes, "B")));
+  }
+  if (!r.energy.empty()) row(out, "energy", energy_text(r));
+  if (report.peaks.dollars_per_hour)
+    row(out, "cost",
+        fmt::format("{} (at {} an hour)", si(*report.peaks.dollars_per_hour / 3600 * s, "USD"),
+                    si(*report.peaks.dollars_per_hour, "USD")));
+  if (!l.bound.empty()) row(out, "bound", bound_text(l));
+  const char* label = "why";
+  for (const auto& b : l.bottlenecks) {
+    row(out, label,
+        fmt::format("{:>3.0f} % {}{}  [{}]", 100 * b.share, b.reason, place(b.line), b.unit));
+    label = "";
+  }
+  label = "not in it";
+  for (const auto& note : r.notes) {
+    row(out, label, note);
+    label = "";
+  }
+  row(out, "host",
+      fmt::format("{} of simulation, {} instructions/s, {:.0f} MB", si(l.host.wall_s, "s"),
+                  si(l.host.instructions_per_s, ""), l.host.peak_rss_mb));
+}
+
+}  // namespace
+
+std::string to_text(const Report& report) {
+  std::string out;
+  for (const auto& l : report.launches) {
+    if (!out.empty()) out += "\n";
+    launch_text(out, report, l);
+  }
+  if (report.launches.size() > 1) {
+    double ns = 0;
+    for (const auto& l : report.launches) ns += l.machine.duration_ns;
+    out += fmt::format("\n{} launches, {} together\n", report.launches.size(), si(ns * 1e-9, "s"));
+  }
+  for (const auto& c : report.checks) {
+    row(out, "check",
+        c.right
+            ? fmt::format("{}: right (largest error {:.2g}, {:.2g} of what is allowed)", c.tensor,
+                          c.worst_error, c.worst_ratio)
+            : fmt::format("{}: WRONG at [{}]: off by {:.3g}, {:.3g} times what is allowed",
+                          c.tensor, fmt::join(c.worst_index, ", "), c.worst_error, c.worst_ratio));
+  }
+  if (report.expected_error) {
+    const auto& e = *report.expected_error;
+    row(out, "trust",
+        fmt::format("{:.1f} % off on the mean, {:.0f} % at worst, over {} measured launches ({})",
+                    e.mean_abs_pct, e.worst_abs_pct, e.cases, e.source));
+  } else {
+    row(out, "trust", "this machine was never compared with a real one");
+  }
+  return out;
+}
+
+}  // namespace xpusim::run

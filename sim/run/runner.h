@@ -1,0 +1,56 @@
+#pragma once
+
+// A run from start to end: workload + machine -> report. SystemC keeps global state, so each
+// simulated system gets a child process; run, compare and correlate share this one runner.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/run/report.h"
+#include "sim/run/workload.h"
+
+namespace xpusim::run {
+
+struct RunSettings {
+  std::string machine;                 ///< a stem of configs/ ("h200") or a path
+  std::vector<std::string> overrides;  ///< --set
+  bool values = true;
+  bool warm_caches = false;
+  std::optional<std::uint64_t> clock_hz;
+  std::string from;   ///< "ttir" or "ttgir" where the machine takes both; "" its best
+  std::string trace;  ///< file, or ""
+  int loop = 1;       ///< back-to-back launches of the whole list
+};
+
+/// A machine made from its configuration.
+struct LoadedMachine {
+  std::unique_ptr<Machine> machine;
+  const Family* family = nullptr;
+  config::Node config;
+  std::string file;
+};
+
+/// Finds configs/, traces/ and workloads/: $XPUSIM_HOME, else above the executable, else above the
+/// current folder; "" if nowhere.
+std::string home_directory();
+/// The configuration file of `--on`.
+Expected<std::string> find_machine_file(const std::string& on);
+Expected<LoadedMachine> load_machine(const std::string& on,
+                                     const std::vector<std::string>& overrides);
+
+/// Runs the launches of a workload in this process.
+Expected<Report> run_workload(const Workload& workload, const RunSettings& settings);
+
+/// Runs `work` in a child process and returns what it returned. A crash, a signal or a stopped
+/// child becomes a message; `work`'s diagnostics come back as they are.
+Expected<std::string> in_child(const std::function<Expected<std::string>()>& work);
+
+/// Runs `count` pieces of work, at most `jobs` at a time, a child process each; `done` is called in
+/// the parent as each ends.
+void in_children(std::size_t count, int jobs,
+                 const std::function<Expected<std::string>(std::size_t)>& work,
+                 const std::function<void(std::size_t, Expected<std::string>)>& done);
+
+}  // namespace xpusim::run

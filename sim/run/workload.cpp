@@ -1,0 +1,365 @@
+#include "sim/run/workload.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+
+#include "sim/run/npy.h"
+
+namespace xpusim::run {
+namespace fs = std::filesystem;
+using config::Node;
+using kernel::DType;
+
+namespace {
+
+std::optional<std::int64_t> as_integer(std::string_view s) {
+  std::int64_t v = 0;
+  auto [end, ec] = std::from_chars(s.data(), s.data() + s.size(), v);
+  if (ec != std::errc() || end != s.data() + s.size()) return std::nullopt;
+  return v;
+}
+std::optional<double> as_real(std::string_view s) {
+  double v = 0;
+  auto [end, ec] = std::from_chars(s.data(), s.data() + s.size(), v);
+  if (ec != std::errc() || end != s.data() + s.size()) return std::nullopt;
+  return v;
+}
+
+/// Reads the parts of a launch file, collecting every problem.
+class Reader {
+ public:
+  explicit Reader(std::string path) { out_.path = std::move(path); }
+
+  Expected<Workload> read(const Node& root) {
+    static const std::vector<std::string> kKeys = {"schema",   "name",     "tensors",
+                                                   "launches", "variants", "expect"};
+    if (root.kind != Node::Kind::kMap) return fail(root.origin, "a launch file is a map");
+    check_keys(root, kKeys, "a launch file");
+    const Node* schema = root.find("schema");
+    if (!schema || schema->scalar != "xpusim.workload/1")
+      problems_.error(schema ? schema->origin : root.origin,
+                      "expected 'schema: xpusim.workload/1'");
+    if (const Node* name = root.find("name")) out_.name = name->scalar;
+    if (out_.name.empty()) out_.name = fs::path(out_.path).stem().string();
+    if (const Node* t = map_at(root, "tensors")) {
+      for (const auto& [key, node] : t->entries) tensor(key, node);
+    }
+    if (const Node* l = root.find("launches");
+        l && l->kind == Node::Kind::kList && !l->items.empty()) {
+      for (const auto& item : l->items) launch(item);
+    } else {
+      problems_.error(l ? l->origin : root.origin,
+                      "expected 'launches:', a list with at least one");
+    }
+    if (const Node* e = map_at(root, "expect")) {
+      for (const auto& [key, node] : e->entries) expect(key, node);
+    }
+    if (problems_.has_errors()) return fail(problems_);
+    return std::move(out_);
+  }
+
+ private:
+  void check_keys(const Node& map, const std::vector<std::string>& known, std::string_view what) {
+    for (const auto& [key, node] : map.entries) {
+      bool found = false;
+      for (const auto& k : known) found |= k == key;
+      if (!found)
+        problems_.error(node.key_origin, fmt::format("unknown key '{}' in {}{}", key, what,
+                                                     did_you_mean(key, known)));
+    }
+  }
+  const Node* map_at(const Node& node, std::string_view key) {
+    const Node* n = node.find(key);
+    if (!n) return nullptr;
+    if (n->kind == Node::Kind::kMap) return n;
+    problems_.error(n->origin, fmt::format("'{}' must be a map", key));
+    return nullptr;
+  }
+
+  void tensor(const std::string& name, const Node& node) {
+    static const std::vector<std::string> kKeys = {"dtype", "shape", "init", "seed"};
+    TensorSpec t;
+    t.name = name;
+    t.where = node.key_origin;
+    if (node.kind != Node::Kind::kMap) {
+      problems_.error(node.origin,
+                      fmt::format("tensor '{}' must be a map with dtype and shape", name));
+      return;
+    }
+    check_keys(node, kKeys, fmt::format("tensor '{}'", name));
+    const Node* dtype = node.find("dtype");
+    auto parsed = dtype ? parse_dtype(dtype->scalar) : std::nullopt;
+    if (!parsed)
+      problems_.error(
+          dtype ? dtype->origin : node.origin,
+          fmt::format("tensor '{}' needs a dtype: f64 f32 f16 bf16 f8 f8E5M2 i64 i32 i16 i8 "
+                      "i1 (or uN)",
+                      name));
+    t.dtype = parsed.value_or(DType::kF32);
+    shape(t, node);
+    init(t, node);
+    if (const Node* seed = node.find("seed")) {
+      auto v = as_integer(seed->scalar);
+      if (!v || *v < 0) problems_.error(seed->origin, "a seed is a whole number, 0 or more");
+      t.init.seed = static_cast<std::uint64_t>(v.value_or(0));
+    } else {
+      t.init.seed = out_.tensors.size() + 1;
+    }
+    out_.tensors.push_back(std::move(t));
+  }
+
+  void shape(TensorSpec& t, const Node& node) {
+    const Node* shape = node.find("shape");
+    if (!shape || shape->kind != Node::Kind::kList) {
+      problems_.error(shape ? shape->origin : node.origin,
+                      fmt::format("tensor '{}' needs a shape, such as [1024, 64]", t.name));
+      return;
+    }
+    for (const auto& item : shape->items) {
+      auto v = as_integer(item.scalar);
+      if (!v || *v < 1 || *v > (std::int64_t{1} << 40)) {
+        problems_.error(item.origin,
+                        fmt::format("'{}' is no dimension: whole numbers from 1", item.scalar));
+        return;
+      }
+      t.shape.push_back(*v);
+    }
+    double count = 1;
+    for (auto d : t.shape) count *= static_cast<double>(d);
+    if (count > 1e13)
+      problems_.error(shape->origin, fmt::format("tensor '{}' has too many elements", t.name));
+  }
+
+  void init(TensorSpec& t, const Node& node) {
+    const Node* init = node.find("init");
+    if (!init) {
+      t.init.kind = exec::Init::Kind::kRandn;
+      return;
+    }
+    if (init->kind == Node::Kind::kMap) {
+      const Node* file = init->find("file");
+      if (!file) {
+        problems_.error(init->origin, "expected 'init: {file: x.npy}' or a word such as randn");
+        return;
+      }
+      auto data = read_npy(relative_to(out_.path, file->scalar), t.dtype, t.shape, file->origin);
+      if (!data) return problems_.append(data.error());
+      t.init.kind = exec::Init::Kind::kData;
+      t.init.data = *data;
+      return;
+    }
+    auto parsed = parse_init(init->scalar);
+    if (!parsed)
+      problems_.error(init->origin,
+                      fmt::format("unknown init '{}': randn, zeros, ones, full V, arange, "
+                                  "randint N or {{file: x.npy}}",
+                                  init->scalar));
+    t.init = parsed.value_or(exec::Init{});
+  }
+
+  void launch(const Node& node) {
+    static const std::vector<std::string> kKeys = {"kernel", "grid", "constexprs", "args",
+                                                   "num_warps"};
+    LaunchSpec l;
+    l.where = node.origin;
+    if (node.kind != Node::Kind::kMap) return problems_.error(node.origin, "a launch is a map");
+    check_keys(node, kKeys, "a launch");
+    kernel(l, node);
+    if (const Node* grid = node.find("grid")) {
+      if (grid->kind == Node::Kind::kList) {
+        for (const auto& g : grid->items) l.grid.push_back(g.scalar);
+      } else {
+        l.grid.push_back(grid->scalar);
+      }
+      if (l.grid.empty() || l.grid.size() > 3)
+        problems_.error(grid->origin, "a grid has one to three dimensions");
+      l.where = grid->origin;
+    }
+    if (const Node* c = map_at(node, "constexprs")) {
+      for (const auto& [key, value] : c->entries) l.constexprs[key] = value.scalar;
+    }
+    if (const Node* warps = node.find("num_warps")) {
+      l.num_warps = as_integer(warps->scalar);
+      if (!l.num_warps) problems_.error(warps->origin, "num_warps is a whole number");
+    }
+    if (const Node* args = node.find("args")) {
+      for (const auto& [key, value] : args->entries) argument(l, key, value);
+      for (const auto& item : args->items) argument(l, "", item);
+    }
+    out_.launches.push_back(std::move(l));
+  }
+
+  void kernel(LaunchSpec& l, const Node& node) {
+    const Node* k = node.find("kernel");
+    if (!k) return problems_.error(node.origin, "a launch needs a 'kernel'");
+    if (k->kind == Node::Kind::kScalar) {
+      l.kernel[""] = k->scalar;
+    } else if (k->kind == Node::Kind::kMap) {
+      for (const auto& [family, path] : k->entries) l.kernel[family] = path.scalar;
+    } else {
+      problems_.error(k->origin, "a kernel is a stem, a file, or {gpu: a, tpu: b}");
+    }
+  }
+
+  void argument(LaunchSpec& l, const std::string& key, const Node& value) {
+    ArgSpec a;
+    a.name = key;
+    a.where = value.origin;
+    if (value.kind == Node::Kind::kMap) {
+      const Node* d = value.find("descriptor");
+      if (!d) return problems_.error(value.origin, "expected {descriptor: tensor, block: [..]}");
+      a.kind = ArgSpec::Kind::kDescriptor;
+      a.tensor = d->scalar;
+      if (const Node* block = value.find("block"))
+        for (const auto& b : block->items) a.block.push_back(as_integer(b.scalar).value_or(0));
+    } else if (value.scalar == "null" || value.scalar == "~" || value.scalar.empty()) {
+      a.kind = ArgSpec::Kind::kNull;
+    } else if (auto i = as_integer(value.scalar); i && !value.quoted) {
+      a.kind = ArgSpec::Kind::kInteger;
+      a.integer = *i;
+      a.real = static_cast<double>(*i);
+    } else if (auto r = as_real(value.scalar); r && !value.quoted) {
+      a.kind = ArgSpec::Kind::kReal;
+      a.real = *r;
+    } else {
+      a.kind = ArgSpec::Kind::kTensor;
+      a.tensor = value.scalar;
+    }
+    if (!a.tensor.empty() && !out_.tensor(a.tensor)) {
+      std::vector<std::string> names;
+      for (const auto& t : out_.tensors) names.push_back(t.name);
+      problems_.error(a.where,
+                      fmt::format("no tensor '{}'{}", a.tensor, did_you_mean(a.tensor, names)));
+    }
+    l.args.push_back(std::move(a));
+  }
+
+  void expect(const std::string& tensor, const Node& node) {
+    static const std::vector<std::string> kKeys = {"reference", "rtol", "atol"};
+    ExpectSpec e;
+    e.tensor = tensor;
+    e.where = node.key_origin;
+    if (node.kind != Node::Kind::kMap || !node.find("reference"))
+      return problems_.error(node.origin, fmt::format("'{}' needs a reference", tensor));
+    check_keys(node, kKeys, "an expectation");
+    if (!out_.tensor(tensor)) problems_.error(e.where, fmt::format("no tensor '{}'", tensor));
+    for (auto [key, member] : {std::pair{"rtol", &e.rtol}, std::pair{"atol", &e.atol}}) {
+      if (const Node* n = node.find(key)) {
+        auto v = as_real(n->scalar);
+        if (!v || !(*v >= 0))
+          problems_.error(n->origin, fmt::format("{} is a number, 0 or more", key));
+        *member = v.value_or(0);
+      }
+    }
+    const Node* reference = node.find("reference");
+    e.text = reference->scalar;
+    auto parsed = parse_expression(e.text, reference->origin);
+    if (!parsed) return problems_.append(parsed.error());
+    e.reference = std::move(*parsed);
+    out_.expect.push_back(std::move(e));
+  }
+
+  Workload out_;
+  Diagnostics problems_;
+};
+
+}  // namespace
+
+std::int64_t TensorSpec::count() const {
+  std::int64_t n = 1;
+  for (auto d : shape) n *= d;
+  return n;
+}
+
+const TensorSpec* Workload::tensor(std::string_view wanted) const {
+  for (const auto& t : tensors)
+    if (t.name == wanted) return &t;
+  return nullptr;
+}
+
+std::optional<DType> parse_dtype(std::string_view n) {
+  static constexpr std::pair<std::string_view, DType> kNames[] = {
+      {"f64", DType::kF64},       {"f32", DType::kF32},     {"f16", DType::kF16},
+      {"bf16", DType::kBF16},     {"f8", DType::kF8E4M3FN}, {"f8E4M3FN", DType::kF8E4M3FN},
+      {"f8E5M2", DType::kF8E5M2}, {"i64", DType::kI64},     {"i32", DType::kI32},
+      {"i16", DType::kI16},       {"i8", DType::kI8},       {"i1", DType::kI1},
+      {"u64", DType::kI64},       {"u32", DType::kI32},     {"u16", DType::kI16},
+      {"u8", DType::kI8}};
+  for (const auto& [key, value] : kNames)
+    if (key == n) return value;
+  return std::nullopt;
+}
+
+std::optional<exec::Init> parse_init(std::string_view text) {
+  using K = exec::Init::Kind;
+  exec::Init init;
+  const auto space = text.find(' ');
+  const std::string_view word = text.substr(0, space);
+  std::optional<double> value;
+  if (space != std::string_view::npos) value = as_real(text.substr(space + 1));
+  const bool plain = space == std::string_view::npos;
+  if (word == "randn" && plain)
+    init.kind = K::kRandn;
+  else if (word == "zeros" && plain)
+    init.kind = K::kZeros;
+  else if (word == "ones" && plain)
+    init.kind = K::kOnes;
+  else if (word == "arange" && plain)
+    init.kind = K::kArange;
+  else if (word == "full" && value)
+    init.kind = K::kFull;
+  else if (word == "randint" && value && *value >= 1 && *value == std::floor(*value))
+    init.kind = K::kRandint;
+  else
+    return std::nullopt;
+  init.value = value.value_or(0);
+  return init;
+}
+
+Expected<Workload> parse_workload(const Node& root, const std::string& path) {
+  return Reader(path).read(root);
+}
+
+Expected<Workload> load_workload(const std::string& path) {
+  auto root = config::read_yaml_file(path);
+  if (!root) return fail(root.error());
+  return parse_workload(*root, path);
+}
+
+std::string_view file_ending(kernel::Form form) {
+  switch (form) {
+    case kernel::Form::kTtir:
+      return "ttir";
+    case kernel::Form::kTtgir:
+      return "ttgir";
+    case kernel::Form::kMosaic:
+      return "mlir";
+    case kernel::Form::kStableHlo:
+      return "stablehlo.mlir";
+  }
+  return "";
+}
+
+std::string relative_to(const std::string& file, const std::string& path) {
+  if (fs::path(path).is_absolute()) return path;
+  return (fs::path(file).parent_path() / path).lexically_normal().string();
+}
+
+Expected<std::string> find_kernel_file(const std::string& stem,
+                                       const std::vector<kernel::Form>& forms,
+                                       const SourcePosition& where) {
+  std::error_code ec;
+  if (fs::is_regular_file(stem, ec)) return stem;
+  std::string tried;
+  for (auto form : forms) {
+    const std::string file = stem + "." + std::string(file_ending(form));
+    if (fs::is_regular_file(file, ec)) return file;
+    tried += (tried.empty() ? "" : ", ") + file;
+  }
+  return fail(where, fmt::format("no kernel '{}' (tried {})", stem, tried));
+}
+
+}  // namespace xpusim::run

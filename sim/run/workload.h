@@ -1,0 +1,87 @@
+#pragma once
+
+// Launch files (schema xpusim.workload/1): what runs, on which tensors, and what must come out.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/config/tree.h"
+#include "sim/exec/memory.h"
+#include "sim/kernel/ir.h"
+#include "sim/run/expression.h"
+
+namespace xpusim::run {
+
+/// A tensor of a workload: lives across its launches.
+struct TensorSpec {
+  std::string name;
+  kernel::DType dtype = kernel::DType::kF32;
+  std::vector<std::int64_t> shape;
+  exec::Init init;
+  SourcePosition where;
+
+  std::int64_t count() const;
+};
+
+/// What a launch passes for one parameter.
+struct ArgSpec {
+  enum class Kind { kTensor, kInteger, kReal, kNull, kDescriptor } kind = Kind::kNull;
+  std::string name;    ///< the parameter's name; "" where arguments go by position
+  std::string tensor;  ///< kTensor, kDescriptor
+  std::int64_t integer = 0;
+  double real = 0;
+  std::vector<std::int64_t> block;  ///< kDescriptor
+  SourcePosition where;
+};
+
+struct LaunchSpec {
+  /// Kernel by machine family ("gpu", "tpu"); "" is the kernel for every family.
+  std::map<std::string, std::string> kernel;
+  std::vector<std::string> grid;  ///< expressions
+  std::map<std::string, std::string> constexprs;
+  std::vector<ArgSpec> args;  ///< in written order
+  std::optional<std::int64_t> num_warps;
+  SourcePosition where;
+};
+
+/// A check after the run, against an independent reference in double precision.
+struct ExpectSpec {
+  std::string tensor;
+  Expression reference;
+  std::string text;
+  double rtol = 1e-5, atol = 1e-8;
+  SourcePosition where;
+};
+
+struct Workload {
+  std::string name;
+  std::string path;  ///< the launch file; paths inside are relative to its folder
+  std::vector<TensorSpec> tensors;
+  std::vector<LaunchSpec> launches;
+  std::vector<ExpectSpec> expect;
+
+  const TensorSpec* tensor(std::string_view name) const;
+};
+
+/// Element types by the names of the contract ("f32", "bf16", "f8", "u8"); none if unknown.
+std::optional<kernel::DType> parse_dtype(std::string_view name);
+/// "randn", "zeros", "ones", "arange", "full 2.5", "randint 100"; none if it is no such thing.
+std::optional<exec::Init> parse_init(std::string_view text);
+
+Expected<Workload> load_workload(const std::string& path);
+Expected<Workload> parse_workload(const config::Node& root, const std::string& path);
+
+/// "ttgir", "ttir", "mlir".
+std::string_view file_ending(kernel::Form form);
+/// `path` as seen from the folder of `file`.
+std::string relative_to(const std::string& file, const std::string& path);
+/// The kernel file for a stem or path, by the forms that a machine takes, best first.
+Expected<std::string> find_kernel_file(const std::string& stem,
+                                       const std::vector<kernel::Form>& forms,
+                                       const SourcePosition& where);
+
+}  // namespace xpusim::run
