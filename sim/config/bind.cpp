@@ -12,7 +12,8 @@ namespace xpusim::config::detail {
 namespace {
 
 void report(const Node& node, const Slot& slot, std::string_view message) {
-  slot.problems.error(node.origin, fmt::format("{}: {}", slot.path, message));
+  slot.problems.error(node.origin, slot.path.empty() ? std::string(message)
+                                                     : fmt::format("{}: {}", slot.path, message));
 }
 
 std::string_view kind_name(const Node& node) {
@@ -165,8 +166,8 @@ MapReader::MapReader(const Node* node, std::string_view path, Diagnostics& probl
     : node_(node), path_(path), problems_(problems) {
   if (node_ == nullptr || node_->kind == Node::Kind::kMap) return;
   if (!node_->is_null()) {  // "key:" with nothing below it is a map without entries
-    problems_.error(node_->origin, fmt::format("{}: a map is expected, but {} is given", path_,
-                                               kind_name(*node_)));
+    report(*node_, Slot{path_, Unit::kNone, 0, 0, problems_},
+           fmt::format("a map is expected, but {} is given", kind_name(*node_)));
   }
   node_ = nullptr;
 }

@@ -216,6 +216,7 @@ class TreeBuilder final : public YAML::EventHandler {
       return;
     }
     node.key_origin = std::move(parent.key->second);
+    if (node.is_null()) node.origin = node.key_origin;  // yaml-cpp's mark may be lines away
     if (!parent.dropped) {
       parent.node.entries.emplace_back(std::move(parent.key->first), std::move(node));
     }

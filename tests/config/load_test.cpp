@@ -30,12 +30,16 @@ class Load : public testing::Test {
     return load((folder_ / name).string(), sets);
   }
 
-  std::string shorten(std::string text) const {
+  std::string shorten(const std::string& text) const {
     const std::string folder = folder_.string();
-    for (std::size_t at; (at = text.find(folder)) != std::string::npos;) {
-      text.replace(at, folder.size(), "D");
+    std::string out;
+    std::size_t begin = 0;
+    for (std::size_t at; (at = text.find(folder, begin)) != std::string::npos;) {
+      out.append(text, begin, at - begin);
+      out.push_back('D');
+      begin = at + folder.size();
     }
-    return text;
+    return out.append(text, begin);
   }
   std::string yaml(const Expected<Node>& node) const {
     return node ? to_yaml(*node) : shorten(node.error().str());
