@@ -10,11 +10,16 @@ Expected<ChildReport> run_in_child(const Workload& workload, const RunSettings& 
     if (!report) return fail(report.error());
     bool wrong = false;
     for (const auto& c : report->checks) wrong |= !c.right;
-    return Json{{"text", to_text(*report)}, {"json", to_json(*report)}, {"wrong", wrong}}.dump();
+    return Json{{"text", to_text(*report)},
+                {"json", to_json(*report)},
+                {"wrong", wrong},
+                {"failure", pack_diagnostics(report->failure)}}
+        .dump();
   });
   if (!outcome) return fail(outcome.error());
   Json j = Json::parse(*outcome);
-  return ChildReport{j["text"], std::move(j["json"]), j["wrong"]};
+  return ChildReport{j["text"], std::move(j["json"]), j["wrong"],
+                     unpack_diagnostics(j["failure"].get<std::string>())};
 }
 
 }  // namespace xpusim::run

@@ -12,6 +12,7 @@ struct ChildReport {
   std::string text;
   nlohmann::ordered_json json;
   bool wrong_values = false;
+  Diagnostics failure;  ///< see Report::failure
 };
 
 /// Runs a workload on a machine in a child process of its own.

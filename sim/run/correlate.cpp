@@ -56,6 +56,8 @@ Expected<std::string> run_case(const Case& c, CorrelateSettings settings) {
     auto report = run_workload(w, run);
     if (!report)
       return outcome_json(CaseStatus::kFailed, report.error().list().front().str()).dump();
+    if (!report->failure.empty())
+      return outcome_json(CaseStatus::kFailed, report->failure.list().front().str()).dump();
     const auto& launch = report->launches.front();
     times.push_back(launch.machine.duration_ns);
     instructions += static_cast<double>(launch.machine.simulated_instructions);

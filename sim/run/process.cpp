@@ -24,12 +24,7 @@ struct Child {
 };
 
 std::string pack(const Expected<std::string>& result) {
-  if (result) return "V" + *result;
-  auto list = nlohmann::json::array();
-  for (const auto& d : result.error().list())
-    list.push_back(
-        {static_cast<int>(d.severity), d.where.file, d.where.line, d.where.column, d.message});
-  return "E" + list.dump();
+  return result ? "V" + *result : "E" + pack_diagnostics(result.error());
 }
 
 Expected<std::string> unpack(const std::string& text, int status) {
@@ -38,12 +33,7 @@ Expected<std::string> unpack(const std::string& text, int status) {
                                 strsignal(WTERMSIG(status))));
   if (text.empty()) return fail({}, "the simulation ended without a result");
   if (text[0] == 'V') return text.substr(1);
-  Diagnostics d;
-  const auto list = nlohmann::json::parse(text.begin() + 1, text.end(), nullptr, false);
-  if (list.is_discarded()) return fail({}, "the simulation's result cannot be read");
-  for (const auto& e : list)
-    d.add({static_cast<Severity>(e[0].get<int>()), {e[1], e[2], e[3]}, e[4]});
-  return fail(std::move(d));
+  return fail(unpack_diagnostics(text.substr(1)));
 }
 
 void write_all(int fd, const std::string& text) {
@@ -98,6 +88,26 @@ Expected<std::string> finish(Child& child) {
 }
 
 }  // namespace
+
+std::string pack_diagnostics(const Diagnostics& problems) {
+  auto list = nlohmann::json::array();
+  for (const auto& d : problems.list())
+    list.push_back(
+        {static_cast<int>(d.severity), d.where.file, d.where.line, d.where.column, d.message});
+  return list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Diagnostics unpack_diagnostics(const std::string& text) {
+  Diagnostics d;
+  const auto list = nlohmann::json::parse(text, nullptr, false);
+  if (list.is_discarded()) {
+    d.error({}, "the simulation's result cannot be read");
+    return d;
+  }
+  for (const auto& e : list)
+    d.add({static_cast<Severity>(e[0].get<int>()), {e[1], e[2], e[3]}, e[4]});
+  return d;
+}
 
 void in_children(std::size_t count, int jobs,
                  const std::function<Expected<std::string>(std::size_t)>& work,

@@ -50,6 +50,8 @@ struct Report {
   std::optional<ExpectedError> expected_error;
   std::vector<CheckResult> checks;  ///< empty without `expect` or with --values off
   bool checked = false;
+  Diagnostics
+      failure;  ///< why a launch did not end (the kernel's own error, a deadlock); empty if fine
 };
 
 /// The reasons with the most cycles, by unit share: everything but useful work, largest first.

@@ -218,7 +218,10 @@ Expected<Report> run_workload(const Workload& workload, const RunSettings& setti
       options.warm_caches = settings.warm_caches || i > 0;
       const auto start = std::chrono::steady_clock::now();
       auto r = loaded->machine->launch(launch, memory, options);
-      if (!r) return fail(r.error());
+      if (!r) {
+        report.failure = r.error();
+        return report;
+      }
       result.machine = std::move(*r);
       const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
       result.host.wall_s = wall.count();

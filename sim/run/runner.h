@@ -40,8 +40,13 @@ Expected<std::string> find_machine_file(const std::string& on);
 Expected<LoadedMachine> load_machine(const std::string& on,
                                      const std::vector<std::string>& overrides);
 
-/// Runs the launches of a workload in this process.
+/// Runs the launches of a workload in this process. Wrong input is an error before anything runs; a
+/// launch that fails (out of bounds, deadlock, ...) ends the run and is Report::failure.
 Expected<Report> run_workload(const Workload& workload, const RunSettings& settings);
+
+/// Diagnostics as text between processes.
+std::string pack_diagnostics(const Diagnostics& d);
+Diagnostics unpack_diagnostics(const std::string& text);
 
 /// Runs `work` in a child process and returns what it returned. A crash, a signal or a stopped
 /// child becomes a message; `work`'s diagnostics come back as they are.
