@@ -1,0 +1,100 @@
+#include "sim/run/correlate.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace xpusim::run {
+namespace {
+
+CaseResult ran(std::string name, double measured, double simulated, std::string problem = "p",
+               std::string group = "") {
+  CaseResult r;
+  r.name = std::move(name);
+  r.kernel = "k";
+  r.problem = std::move(problem);
+  r.group = std::move(group);
+  r.status = CaseStatus::kOk;
+  r.measured_ns = measured;
+  r.simulated_ns = simulated;
+  return r;
+}
+
+TEST(Summary, MeanMedianAndWorstAreOfAbsoluteErrors) {
+  const auto s = summarize({ran("a", 100, 110), ran("b", 100, 70), ran("c", 100, 100)});
+  EXPECT_NEAR(*s.mean_abs_error_pct, 40.0 / 3, 1e-9);
+  EXPECT_NEAR(*s.median_abs_error_pct, 10, 1e-9);
+  EXPECT_NEAR(*s.worst_abs_error_pct, 30, 1e-9);
+  EXPECT_EQ(s.worst_case, "b");
+}
+
+TEST(Summary, AGroupCountsOnceAndUngatedCasesNotAtAll) {
+  auto shown = ran("x", 100, 500);
+  shown.gate = false;
+  const auto s = summarize(
+      {ran("a", 100, 110, "p", "g"), ran("b", 100, 130, "p", "g"), ran("c", 100, 100), shown});
+  EXPECT_EQ(s.counted, 2);
+  EXPECT_NEAR(*s.mean_abs_error_pct, 10, 1e-9);
+}
+
+TEST(Summary, SkippedFailedAndUnmeasuredStayOutOfAverages) {
+  CaseResult skipped, failed, unmeasured = ran("u", 0, 5);
+  skipped.status = CaseStatus::kSkipped;
+  unmeasured.measured_ns.reset();
+  const auto s = summarize({ran("a", 100, 120), skipped, failed, unmeasured});
+  EXPECT_EQ(s.ok, 2);
+  EXPECT_EQ(s.skipped, 1);
+  EXPECT_EQ(s.failed, 1);
+  EXPECT_EQ(s.counted, 1);
+  EXPECT_FALSE(unmeasured.error_pct());
+}
+
+TEST(Summary, TauAndRegretComeFromAlternativesOfOneProblem) {
+  // Measured 100 < 200 < 300; simulated order 200 < 100 < 300: one of three pairs is wrong.
+  const auto s = summarize(
+      {ran("a", 100, 20), ran("b", 200, 10), ran("c", 300, 30), ran("d", 50, 50, "alone")});
+  EXPECT_NEAR(*s.kendall_tau, 1.0 / 3, 1e-9);
+  EXPECT_NEAR(*s.regret_pct, 100, 1e-9);
+  EXPECT_FALSE(summarize({ran("a", 100, 20), ran("b", 102, 10)}).kendall_tau)
+      << "within 3 %: no order";
+}
+
+TEST(Cases, TheReferencesInTheProjectAreRead) {
+  auto gpu = load_cases(XPUSIM_SOURCE_DIR "/traces/h200/cases.json");
+  ASSERT_TRUE(gpu) << gpu.error().str();
+  EXPECT_EQ(gpu->size(), 143u);
+  EXPECT_EQ((*gpu)[0].name, "vector_add_n4096_b256_w4");
+  EXPECT_EQ(*(*gpu)[0].measured_ns, 2336);
+  EXPECT_NEAR(*(*gpu)[0].clock_hz, 4540.0 / 2336 * 1e9, 1);
+  EXPECT_EQ((*gpu)[0].counters.at("warp_instructions"), 1536);
+  auto tpu = load_cases(XPUSIM_SOURCE_DIR "/traces/tpu/cases.json");
+  ASSERT_TRUE(tpu) << tpu.error().str();
+  const auto& copy = tpu->back();
+  EXPECT_EQ(copy.measure, Measure::kBest);
+  EXPECT_EQ(copy.workloads.size(), 2u);
+  EXPECT_EQ(copy.machine, "tpu_v6e");
+  EXPECT_EQ((*tpu)[0].measured_ns, (11772.0 - 75) * 1e3) << "host overhead is taken off";
+}
+
+TEST(Cases, MistakesNameTheCase) {
+  const std::string path = testing::TempDir() + "cases.json";
+  const auto problem = [&](const std::string& text) {
+    std::ofstream(path) << text;
+    auto c = load_cases(path);
+    return c ? std::string() : c.error().str();
+  };
+  EXPECT_NE(problem("{").find("no JSON"), std::string::npos);
+  EXPECT_NE(problem("3").find("expected a list of cases"), std::string::npos);
+  EXPECT_NE(problem("[{}]").find("a case must be a map with a name"), std::string::npos);
+  EXPECT_NE(problem(R"([{"name": "a"}])").find("case 'a': needs 'ir'"), std::string::npos);
+  EXPECT_NE(problem(R"([{"name": "a", "ir": "x", "args": {"p": {"dtype": "f31", "shape": [1]}}}])")
+                .find("argument 'p' needs a known dtype"),
+            std::string::npos);
+  EXPECT_NE(
+      problem(R"([{"name": "a", "kernels": ["x"], "measure": "slope"}])").find("too few kernels"),
+      std::string::npos);
+  EXPECT_NE(problem(R"([{"name": "a", "ir": 3}])").find("case a:"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace xpusim::run

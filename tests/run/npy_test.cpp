@@ -1,0 +1,51 @@
+#include "sim/run/npy.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+
+namespace xpusim::run {
+namespace {
+
+std::string write(const std::string& descr, const std::string& order, const std::string& shape,
+                  const std::string& payload) {
+  std::string header =
+      "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }";
+  header.resize((header.size() + 10 + 64) / 64 * 64 - 10 - 1, ' ');
+  header += '\n';
+  const std::string path = testing::TempDir() + "x.npy";
+  std::ofstream out(path, std::ios::binary);
+  out << "\x93NUMPY" << '\x01' << '\0' << static_cast<char>(header.size() & 0xff)
+      << static_cast<char>(header.size() >> 8) << header << payload;
+  return path;
+}
+
+TEST(Npy, ReadsTheElementsAsStored) {
+  const float values[] = {1, 2, 3};
+  const auto path =
+      write("<f4", "False", "(3,)", std::string(reinterpret_cast<const char*>(values), 12));
+  auto data = read_npy(path, kernel::DType::kF32, {3}, {});
+  ASSERT_TRUE(data) << data.error().str();
+  EXPECT_EQ(std::memcmp((*data)->data(), values, 12), 0);
+}
+
+TEST(Npy, RefusesWhatDoesNotFit) {
+  const std::string payload(12, '\0');
+  const auto why = [&](const std::string& path, kernel::DType d, std::vector<std::int64_t> shape) {
+    auto r = read_npy(path, d, shape, {"l.yaml", 1, 1});
+    return r ? std::string() : r.error().str();
+  };
+  EXPECT_NE(why(write("<f8", "False", "(3,)", payload), kernel::DType::kF32, {3}).find("not f32"),
+            std::string::npos);
+  EXPECT_NE(why(write("<f4", "True", "(3,)", payload), kernel::DType::kF32, {3}).find("Fortran"),
+            std::string::npos);
+  EXPECT_NE(why(write("<f4", "False", "(3,)", payload), kernel::DType::kF32, {4}).find("shape"),
+            std::string::npos);
+  EXPECT_NE(why(write("<f4", "False", "(3,)", "abc"), kernel::DType::kF32, {3}).find("ends before"),
+            std::string::npos);
+  EXPECT_NE(why("no/such.npy", kernel::DType::kF32, {3}).find("cannot read"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace xpusim::run

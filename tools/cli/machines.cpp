@@ -1,0 +1,14 @@
+// The machines that this binary knows: one line a family.
+
+#include "models/gpu/machine.h"
+#include "models/tpu/machine.h"
+#include "tools/cli/verbs.h"
+
+namespace xpusim::cli {
+
+void register_machines() {
+  run::register_family(gpu::family());
+  run::register_family(tpu::family());
+}
+
+}  // namespace xpusim::cli

@@ -1,0 +1,55 @@
+#include "tools/cli/run_options.h"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+
+#include "tools/cli/console.h"
+
+namespace xpusim::cli {
+
+int exit_code(const Diagnostics& problems) {
+  for (const auto& d : problems.list())
+    if (d.where.file.empty()) return kRunFailed;
+  return kWrongInput;
+}
+
+void RunOptions::add_to(CLI::App& app) {
+  app.add_option("workload", workload, "launch file (workloads/**.yaml)")->required();
+  app.add_option("--on", machines, "machine: a stem of configs/ (h200, tpu_v5e) or a file")
+      ->required();
+  app.add_option("--set", overrides, "override a configuration value: gpu.sm.count=16")->take_all();
+  app.add_option("--values", values, "on: compute and check values; off: only what addresses need")
+      ->check(CLI::IsMember({"on", "off"}));
+  app.add_option("--caches", caches, "what caches hold at the start: cold or warm")
+      ->check(CLI::IsMember({"cold", "warm"}));
+  app.add_option("--clock", clock, "core clock: auto, or a quantity such as 1.755GHz");
+  app.add_option("--from", from, "kernel form where there are several: ttir or ttgir");
+  app.add_option("--loop", loop, "how often to launch, back to back")
+      ->check(CLI::Range(1, 1000000));
+  app.add_option("--json", json, "write the report as JSON to this file");
+}
+
+Expected<run::RunSettings> RunOptions::settings(const std::string& machine) const {
+  run::RunSettings s;
+  s.machine = machine;
+  s.overrides = overrides;
+  s.values = values == "on";
+  s.warm_caches = caches == "warm";
+  s.from = from;
+  s.trace = trace;
+  s.loop = loop;
+  auto hz = parse_clock(clock);
+  if (!hz) return fail(hz.error());
+  s.clock_hz = *hz;
+  return s;
+}
+
+Expected<std::optional<std::uint64_t>> parse_clock(const std::string& text) {
+  if (text == "auto" || text == "case") return std::nullopt;
+  auto hz = config::parse_quantity(text, config::Unit::kHertz, {"--clock", 0, 0});
+  if (!hz) return fail(hz.error());
+  if (!(*hz >= 1e6 && *hz <= 1e11)) return fail({"--clock", 0, 0}, "a clock is 1 MHz to 100 GHz");
+  return static_cast<std::uint64_t>(std::llround(*hz));
+}
+
+}  // namespace xpusim::cli
