@@ -1,7 +1,8 @@
 #pragma once
 
-// Functional execution of one block (a Triton program, a Pallas grid step), resumable: it runs ahead of
-// the timing model up to the next op whose effect others can see or whose result depends on them.
+// Functional execution of one block (a Triton program, a Pallas grid step), resumable: it runs
+// ahead of the timing model up to the next op whose effect others can see or whose result depends
+// on them.
 
 #include <array>
 #include <cstdint>
@@ -20,9 +21,9 @@ namespace xpusim::exec {
 /// The value bound to one parameter of a kernel.
 struct Argument {
   enum class Kind { kPointer, kInteger, kFloat } kind = Kind::kInteger;
-  std::int64_t bits = 0;              ///< address or integer
+  std::int64_t bits = 0;  ///< address or integer
   double real = 0;
-  std::string tensor;                 ///< kPointer: the allocation's name
+  std::string tensor;  ///< kPointer: the allocation's name
 };
 
 /// A kernel with its arguments bound, ready to be run by a machine.
@@ -30,12 +31,13 @@ struct Launch {
   std::string name;
   std::shared_ptr<const kernel::Module> module;
   const kernel::Function* function = nullptr;
-  std::vector<Argument> args;         ///< in the order of the function's data parameters
+  std::vector<Argument> args;  ///< in the order of the function's data parameters
   std::array<std::int64_t, 3> grid{1, 1, 1};
   std::map<std::string, std::int64_t> constexprs;
 };
 
-/// A run-time error of the kernel (out of bounds, unwritten read, race, assert), with its source line.
+/// A run-time error of the kernel (out of bounds, unwritten read, race, assert), with its source
+/// line.
 struct ExecError {
   std::string message;
   SourcePosition line;
@@ -48,9 +50,9 @@ struct Access {
   const kernel::Op* op = nullptr;
   AccessKind kind = AccessKind::kLoad;
   std::uint32_t element_bytes = 0;
-  bool masked = false;                ///< has a mask operand
-  Tile pointers;                      ///< byte addresses: splat, affine or dense
-  Tile mask;                          ///< i1: splat, box or dense; unset without mask
+  bool masked = false;  ///< has a mask operand
+  Tile pointers;        ///< byte addresses: splat, affine or dense
+  Tile mask;            ///< i1: splat, box or dense; unset without mask
 };
 
 /// What a block's execution leaves for the timing model, per site (memory or control op) and in the
@@ -68,7 +70,7 @@ class BlockTrace {
   }
   std::size_t decision_count(std::uint32_t site) const { return decisions_[site].size(); }
 
-  void reset(std::size_t sites);      ///< keeps the storage
+  void reset(std::size_t sites);  ///< keeps the storage
   Access& add_access(std::uint32_t site) { return accesses_[site].emplace_back(); }
   void add_decision(std::uint32_t site, std::int64_t v) { decisions_[site].push_back(v); }
 
@@ -77,16 +79,16 @@ class BlockTrace {
   std::vector<std::vector<std::int64_t>> decisions_;
 };
 
-/// A function made ready for execution: dense value slots, a handler an op, a site a memory or control
-/// op. Shared by all blocks of a launch.
+/// A function made ready for execution: dense value slots, a handler an op, a site a memory or
+/// control op. Shared by all blocks of a launch.
 class Prepared {
  public:
   /// Fails when an op has no handler, naming each with its line.
-  static Expected<std::shared_ptr<const Prepared>> make(std::shared_ptr<const kernel::Module> module,
-                                                        const kernel::Function& function);
+  static Expected<std::shared_ptr<const Prepared>> make(
+      std::shared_ptr<const kernel::Module> module, const kernel::Function& function);
   virtual ~Prepared() = default;
   static constexpr std::uint32_t kNoSite = ~0u;
-  virtual std::uint32_t site(const kernel::Op& op) const = 0;   ///< kNoSite if it leaves no record
+  virtual std::uint32_t site(const kernel::Op& op) const = 0;  ///< kNoSite if it leaves no record
   virtual std::size_t site_count() const = 0;
   virtual const kernel::Function& function() const = 0;
 };
@@ -96,20 +98,22 @@ bool has_handler(kernel::OpId op);
 
 /// What the executed ops amounted to, over all blocks that one interpreter ran.
 struct WorkCounts {
-  std::uint64_t flops = 0;            ///< floating-point operations of unmasked payload: add, mul, max, ... 1; fma and dot 2; math functions 1
-  std::uint64_t load_bytes = 0, store_bytes = 0;   ///< unmasked elements touched in global memory
+  std::uint64_t flops = 0;  ///< floating-point operations of unmasked payload: add, mul, max, ...
+                            ///< 1; fma and dot 2; math functions 1
+  std::uint64_t load_bytes = 0, store_bytes = 0;  ///< unmasked elements touched in global memory
 };
 
 /// Runs blocks one after another; holds no state from one block to the next but the storage.
 class Interpreter {
  public:
   struct Options {
-    bool values = true;               ///< false: floating-point payloads are skipped
+    bool values = true;  ///< false: floating-point payloads are skipped
   };
   enum class State : std::uint8_t { kAtEffect, kDone, kFailed };
 
-  static std::unique_ptr<Interpreter> make(std::shared_ptr<const Prepared> prepared, const Launch& launch,
-                                           DeviceMemory& memory, Options options);
+  static std::unique_ptr<Interpreter> make(std::shared_ptr<const Prepared> prepared,
+                                           const Launch& launch, DeviceMemory& memory,
+                                           Options options);
   virtual ~Interpreter() = default;
   /// Begins block `id` (coordinates in the grid).
   virtual void start(const std::array<std::int64_t, 3>& id) = 0;
@@ -119,7 +123,7 @@ class Interpreter {
   virtual void perform() = 0;
   virtual const kernel::Op* effect() const = 0;
   virtual const BlockTrace& trace() const = 0;
-  virtual BlockTrace& trace() = 0;    ///< may be swapped out by the timing model
+  virtual BlockTrace& trace() = 0;  ///< may be swapped out by the timing model
   virtual const ExecError& error() const = 0;
   virtual const WorkCounts& counts() const = 0;
 };

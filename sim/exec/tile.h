@@ -1,7 +1,7 @@
 #pragma once
 
-// Values of the functional executor. Index, pointer and mask tiles cost O(1): they are kept as splats,
-// quasi-affine forms or boxes; only data-dependent ones are dense.
+// Values of the functional executor. Index, pointer and mask tiles cost O(1): they are kept as
+// splats, quasi-affine forms or boxes; only data-dependent ones are dense.
 
 #include <boost/container/static_vector.hpp>
 #include <cstddef>
@@ -40,22 +40,22 @@ struct Box {
 
 /// How a tile's elements are held.
 enum class TileForm : std::uint8_t {
-  kSplat,     ///< all elements equal `bits`
-  kAffine,    ///< integers or byte addresses in `affine`
-  kBox,       ///< i1 in `box`
-  kDense,     ///< row-major elements in `data`
-  kUnknown,   ///< a floating-point payload that --values off did not compute
+  kSplat,    ///< all elements equal `bits`
+  kAffine,   ///< integers or byte addresses in `affine`
+  kBox,      ///< i1 in `box`
+  kDense,    ///< row-major elements in `data`
+  kUnknown,  ///< a floating-point payload that --values off did not compute
 };
 
-/// A scalar (rank 0) or a tile. Floats in `bits` and `data` are kept in their own dtype's bit pattern
-/// in dense data, and widened to double in `real` for splats of floats.
+/// A scalar (rank 0) or a tile. Floats in `bits` and `data` are kept in their own dtype's bit
+/// pattern in dense data, and widened to double in `real` for splats of floats.
 struct Tile {
   Shape shape;
-  DType dtype = DType::kNone;         ///< pointers: kI64 with `is_pointer`
+  DType dtype = DType::kNone;  ///< pointers: kI64 with `is_pointer`
   bool is_pointer = false;
   TileForm form = TileForm::kUnknown;
-  std::int64_t bits = 0;              ///< splat of an integer, bool or byte address
-  double real = 0;                    ///< splat of a float
+  std::int64_t bits = 0;  ///< splat of an integer, bool or byte address
+  double real = 0;        ///< splat of a float
   Affine affine;
   Box box;
   std::shared_ptr<std::vector<std::byte>> data;
@@ -67,7 +67,8 @@ struct Tile {
   }
 };
 
-/// Row-major element values of an integer, pointer or mask tile in any form (slow; for tests and dense fall-backs).
+/// Row-major element values of an integer, pointer or mask tile in any form (slow; for tests and
+/// dense fall-backs).
 std::vector<std::int64_t> to_integers(const Tile& tile);
 /// The value at one coordinate of an integer, pointer or mask tile, in any form.
 std::int64_t integer_at(const Tile& tile, std::span<const std::int64_t> index);
