@@ -91,9 +91,9 @@ class HbmChannel {
   };
   /// The runs of one direction.
   struct Queue {
-    std::array<std::uint16_t, kMaxBanks> head, tail, hit;  ///< hit: the oldest run of the open row
+    std::array<std::uint16_t, kMaxBanks> head, tail, hit;  ///< hit: oldest run of the open row
     BankMask waiting = 0, hits = 0;  ///< banks with a run; with a hit that is on no lane
-    std::uint32_t columns = 0;       ///< not yet given
+    std::uint32_t columns = 0;       ///< not yet settled
   };
   /// A run that streams its columns: one every ccd_l from `start`.
   struct Lane {
@@ -102,16 +102,93 @@ class HbmChannel {
     Ck start = 0;
     bool busy() const { return run != kNone; }
   };
+  struct Bank {
+    Ck act_at = 0, pre_at = 0, read_at = 0, write_at = 0, refreshed_at = 0;
+    std::uint32_t row = 0;
+  };
+  struct Group {
+    Ck act_at = 0, read_at = 0, write_at = 0;
+  };
   struct Arrival {
     Request request;
     Ck at;
   };
+  struct Pick {
+    int bank = -1;     ///< the oldest that is ready, or -1
+    Ck next = kNever;  ///< else the first time at which one will be
+  };
 
+  // One event: everything that happens at `now`; returns the time of the next.
   Ck step(Ck now, std::vector<Completion>& done);
+  Ck quiet_arrivals(Ck next);
+
+  // Arrivals.
+  bool arrivals_waiting() const { return inbox_head_ < inbox_.size(); }
+  Ck admit_arrivals(Ck now);
+  bool merge(const Request& request, Ck now);
+  void enqueue(const Request& request);
+  bool is_quiet(const Request& request) const;
+  void pop_arrival();
+  std::uint16_t new_part(const Request& request, std::uint16_t end);
+
+  // Columns.
+  std::uint32_t issued(const Lane& lane, Ck now) const;
+  std::uint32_t queued(bool write, Ck now) const;
+  int busy_lanes() const { return int{lanes_[0].busy()} + int{lanes_[1].busy()}; }
+  Ck when_issued(std::uint32_t columns, Ck now) const;
+  Ck start_lanes(Ck now);
+  Pick pick_hit(const Lane& other, Ck now) const;
+  void settle(Lane& lane, std::uint32_t columns, std::vector<Completion>& done);
+  void complete_parts(const Lane& lane, std::uint32_t columns, std::vector<Completion>& done);
+  void hold_after(const Lane& lane, std::uint32_t columns);
+  void remove_run(Queue& queue, std::uint16_t index);
+  void find_hit(Queue& queue, std::uint32_t bank);
+  Ck switch_direction(Ck now, std::vector<Completion>& done);
+
+  // Rows.
+  Ck row_command(Ck now);
+  Pick pick_row(Ck now) const;
+  void activate(std::uint32_t bank, std::uint32_t row, Ck now);
+  void precharge(std::uint32_t bank, Ck now);
+  void schedule_refresh(Ck now, std::vector<Completion>& done);
+  bool refresh_command(Ck now, Ck& next);
+  void refresh(BankMask banks, Ck now);
+  void refresh_while_idle(Ck until);
+  BankMask all_banks() const {
+    return t_.banks == 64 ? ~BankMask{0} : (BankMask{1} << t_.banks) - 1;
+  }
+
+  void charge(Ck now);
+  HbmReason reason(Ck now) const;
+
   HbmTiming t_;
+  bool two_lanes_;
+  std::array<Bank, kMaxBanks> banks_{};
+  std::array<Group, kMaxBanks> groups_{};
+  std::array<BankMask, kMaxBanks> group_banks_{};
+  std::array<Queue, 2> queues_;  ///< reads, writes
+  std::array<Lane, 2> lanes_;
+  bool write_mode_ = false;
+  BankMask open_ = 0, refresh_due_ = 0;
+  Ck act_at_ = 0, pre_at_ = 0, read_at_ = 0, write_at_ = 0, row_bus_at_ = 0;
+  std::array<Ck, 4> faw_{};  ///< when a further activate may follow each of the last four
+  std::uint32_t faw_next_ = 0, refresh_bank_ = 0;
+  Ck refresh_at_ = kNever;
   Ck next_ = kNever;
+  std::uint64_t age_ = 0;
+
+  std::vector<Run> runs_;
+  std::vector<std::uint16_t> free_runs_;
+  std::vector<Part> parts_;
+  std::vector<std::uint16_t> free_parts_;
+  std::vector<Arrival> inbox_;
+  std::size_t inbox_head_ = 0;
+  bool blocked_ = false;  ///< the first arrival does not fit into its queue
+
   HbmCounters counters_;
   stats::Ledger<HbmReason> ledger_;
+  HbmReason reason_ = HbmReason::kIdle;
+  std::uint64_t columns_settled_ = 0, columns_charged_ = 0;
 };
 
 }  // namespace xpusim::memory

@@ -1,0 +1,94 @@
+#include "models/memory/address_map.h"
+
+#include <bit>
+
+namespace xpusim::memory {
+namespace {
+
+constexpr std::uint64_t kChipMask = (std::uint64_t{1} << 48) - 1;
+constexpr unsigned kBlockBits = 9;
+
+/// A xor-folding hash of 32 bits: each step folds the upper part onto the lower, the odd factors
+/// carry it up again (the finalizer of MurmurHash3).
+std::uint32_t fold(std::uint32_t x) {
+  x ^= x >> 16;
+  x *= 0x85ebca6bu;
+  x ^= x >> 13;
+  x *= 0xc2b2ae35u;
+  x ^= x >> 16;
+  return x;
+}
+
+/// fold(x) scaled to [0, n).
+std::uint32_t rotation(std::uint64_t x, std::uint32_t n) {
+  const auto folded = fold(static_cast<std::uint32_t>(x ^ (x >> 32)));
+  return static_cast<std::uint32_t>((std::uint64_t{folded} * n) >> 32);
+}
+
+}  // namespace
+
+bool slices_fit(std::int64_t slices, std::int64_t pseudo_channels) {
+  return slices > 0 && pseudo_channels > 0 &&
+         (slices % pseudo_channels == 0 || pseudo_channels % slices == 0);
+}
+
+AddressMap::AddressMap(const HbmParams& hbm, std::uint32_t slices)
+    : channels_(static_cast<std::uint32_t>(hbm.total_pseudo_channels())),
+      slices_(slices),
+      banks_(static_cast<std::uint32_t>(hbm.bank_groups * hbm.banks_per_group)),
+      row_bytes_(static_cast<std::uint32_t>(hbm.row_bytes)),
+      interleave_bits_(static_cast<unsigned>(
+          std::countr_zero(static_cast<std::uint64_t>(hbm.interleave_bytes)))),
+      channels_per_slice_(slices < channels_ ? channels_ / slices : 1),
+      slices_per_channel_(slices > channels_ ? slices / channels_ : 1) {}
+
+AddressMap::Place AddressMap::place(std::uint64_t address) const {
+  const std::uint64_t a = address & kChipMask;
+  const std::uint64_t unit = a >> interleave_bits_;
+  const std::uint64_t q = unit / channels_;
+  std::uint32_t channel = static_cast<std::uint32_t>(unit - q * channels_) + rotation(q, channels_);
+  if (channel >= channels_) channel -= channels_;
+  const std::uint64_t within = a & ((std::uint64_t{1} << interleave_bits_) - 1);
+  return {channel, (q << interleave_bits_) | within};
+}
+
+std::uint32_t AddressMap::pseudo_channel(std::uint64_t address) const {
+  return place(address).channel;
+}
+
+Location AddressMap::locate(std::uint64_t address) const {
+  const Place p = place(address);
+  const std::uint64_t page = p.byte / row_bytes_;
+  const auto in_row = static_cast<std::uint32_t>(p.byte % row_bytes_);
+  const std::uint64_t row = page / banks_;
+  std::uint32_t bank = static_cast<std::uint32_t>(page - row * banks_) + rotation(row, banks_);
+  if (bank >= banks_) bank -= banks_;
+  return {p.channel, bank, static_cast<std::uint32_t>(row), in_row / kColumnBytes,
+          in_row % kColumnBytes};
+}
+
+std::uint64_t AddressMap::address_of(const Location& l) const {
+  const std::uint32_t turned = (l.bank + banks_ - rotation(l.row, banks_)) % banks_;
+  const std::uint64_t page = std::uint64_t{l.row} * banks_ + turned;
+  const std::uint64_t byte = page * row_bytes_ + l.column * kColumnBytes + l.byte;
+  const std::uint64_t q = byte >> interleave_bits_;
+  const std::uint64_t within = byte & ((std::uint64_t{1} << interleave_bits_) - 1);
+  const std::uint64_t unit =
+      q * channels_ + (l.pseudo_channel + channels_ - rotation(q, channels_)) % channels_;
+  return (unit << interleave_bits_) | within;
+}
+
+AddressMap::SliceBlock AddressMap::slice_block(std::uint64_t address) const {
+  const Place p = place(address);
+  const std::uint64_t block = p.byte >> kBlockBits;
+  if (slices_per_channel_ > 1) {
+    const std::uint64_t share = block / slices_per_channel_;
+    const auto which = static_cast<std::uint32_t>(block - share * slices_per_channel_);
+    return {p.channel * slices_per_channel_ + which, static_cast<std::uint32_t>(share)};
+  }
+  const std::uint32_t slice = p.channel / channels_per_slice_;
+  return {slice, static_cast<std::uint32_t>(block) * channels_per_slice_ +
+                     (p.channel - slice * channels_per_slice_)};
+}
+
+}  // namespace xpusim::memory
