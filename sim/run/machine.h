@@ -48,6 +48,10 @@ struct LaunchReport {
   double clock_mhz = 0;
   double flops = 0;
   double hbm_read_bytes = 0, hbm_write_bytes = 0;
+  /// Bytes of tensors that the launch had to touch at least once: per tensor, its loads capped by its
+  /// size, plus its stores capped so. The roofline's memory traffic.
+  double compulsory_bytes = 0;
+  double tensor_flops = 0;            ///< the part of flops that dots did, on the matrix units
   std::vector<std::pair<std::string, Figure>> counters;  ///< names of the cases files
   std::vector<LedgerEntry> ledger;
   std::vector<LineEntry> lines;
@@ -95,10 +99,9 @@ struct Family {
   Expected<std::unique_ptr<Machine>> (*create)(const config::Node& config,
                                                const std::string& name) = nullptr;
   std::vector<config::ParamDoc> (*params)() = nullptr;
-  /// The bound of a launch on a machine with these peaks; only families that compute bounds have
-  /// it.
-  Expected<std::map<std::string, double>> (*bound)(const exec::Launch&, exec::DeviceMemory&,
-                                                   const Peaks&) = nullptr;
+  /// The bounds of a launch on a machine with these peaks, in ns by name, from the work that the launch
+  /// reports (flops, compulsory bytes); only families that compute bounds have it.
+  std::map<std::string, double> (*bound)(const LaunchReport&, const Peaks&) = nullptr;
 };
 
 void register_family(Family family);

@@ -93,13 +93,9 @@ Expected<std::shared_ptr<const kernel::Module>> read_kernel(const Workload& w,
   return std::make_shared<const kernel::Module>(std::move(*module));
 }
 
-std::map<std::string, double> bound_of(const exec::Launch& launch, exec::DeviceMemory& memory,
-                                       const Peaks& peaks) {
-  for (const auto& f : families()) {
-    if (!f.bound) continue;
-    auto b = f.bound(launch, memory, peaks);
-    if (b) return *b;
-  }
+std::map<std::string, double> bound_of(const LaunchReport& report, const Peaks& peaks) {
+  for (const auto& f : families())
+    if (f.bound) return f.bound(report, peaks);
   return {};
 }
 
@@ -230,7 +226,7 @@ Expected<Report> run_workload(const Workload& workload, const RunSettings& setti
           static_cast<double>(result.machine.simulated_instructions) / wall.count();
       result.host.peak_rss_mb = peak_rss_mb();
       options.trace_start_fs += static_cast<std::uint64_t>(result.machine.duration_ns * 1e6);
-      result.bound = bound_of(launch, memory, report.peaks);
+      result.bound = bound_of(result.machine, report.peaks);
       result.bottlenecks = find_bottlenecks(result.machine, 3);
       report.launches.push_back(std::move(result));
     }
