@@ -1,0 +1,158 @@
+// Wrong input gets one clear message with its position and exit code 2; a kernel that breaks, 1.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/e2e/command.h"
+
+namespace xpusim::e2e {
+namespace {
+using testing::HasSubstr;
+
+/// A launch of vector_add with one piece of its text replaced.
+std::string launch(const std::string& from = "", const std::string& to = "",
+                   const std::string& kernel = "") {
+  std::string text = R"(schema: xpusim.workload/1
+tensors:
+  x: {dtype: f32, shape: [4096], init: randn}
+  y: {dtype: f32, shape: [4096], init: randn}
+  out: {dtype: f32, shape: [4096], init: zeros}
+launches:
+  - kernel: KERNEL
+    grid: ["cdiv(n, BLOCK)"]
+    constexprs: {BLOCK: 1024}
+    args: {x_ptr: x, y_ptr: y, out_ptr: out, n: 4096}
+)";
+  if (!from.empty()) {
+    const auto at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+  }
+  const std::string name = "KERNEL";
+  if (const auto at = text.find(name); at != std::string::npos)
+    text.replace(
+        at, name.size(),
+        kernel.empty() ? XPUSIM_SOURCE_DIR "/workloads/triton/ir/vector_add_9450e7f62b" : kernel);
+  return temporary("launch.yaml", text);
+}
+
+Result run(const std::string& workload, const std::string& machine = "h200",
+           const std::string& more = "") {
+  return xpusim("run '" + workload + "' --on '" + machine + "' " + more);
+}
+
+/// Exactly one line of complaint, of this form.
+void expect_one_message(const Result& r, int exit_code, const std::string& fragment) {
+  EXPECT_EQ(r.exit_code, exit_code) << r.out << r.err;
+  EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+  EXPECT_THAT(r.err, HasSubstr("error: "));
+  EXPECT_THAT(r.err, HasSubstr(fragment));
+  EXPECT_EQ(r.out, "");
+}
+
+std::string machine(const std::string& body) {
+  return temporary("chip.yaml", "schema: xpusim.machine/1\nname: chip\nextends: " XPUSIM_SOURCE_DIR
+                                "/configs/gpu/h200.yaml\n" +
+                                    body);
+}
+
+std::string kernel_text() {
+  return read_file(XPUSIM_SOURCE_DIR "/workloads/triton/ir/vector_add_9450e7f62b.ttgir");
+}
+
+TEST(WrongInput, TheUnchangedLaunchIsFine) {
+  const auto r = run(launch());
+  EXPECT_EQ(r.exit_code, 0) << r.err;
+}
+TEST(WrongInput, BadYamlKey) {
+  const auto r = run(launch(), machine("gpu:\n  sm:\n    cuont: 4\n"));
+  expect_one_message(r, 2, "did you mean 'count'?");
+  EXPECT_THAT(r.err, HasSubstr("chip.yaml:6:5:"));
+}
+TEST(WrongInput, BadUnit) {
+  const auto r = run(launch(), machine("gpu:\n  clock: 1.98 GB\n"));
+  expect_one_message(r, 2, "gpu.clock");
+  EXPECT_THAT(r.err, HasSubstr("chip.yaml:5:10:"));
+}
+TEST(WrongInput, MissingTensor) {
+  expect_one_message(run(launch("y_ptr: y", "y_ptr: z")), 2, "no tensor 'z'");
+}
+TEST(WrongInput, TruncatedIr) {
+  const auto text = kernel_text();
+  const auto file = temporary("cut.ttgir", text.substr(0, text.find("tt.store") + 12));
+  const auto r = run(launch("", "", file));
+  expect_one_message(r, 2, "expected");
+  EXPECT_THAT(r.err, HasSubstr("cut.ttgir:"));
+}
+TEST(WrongInput, UnknownOp) {
+  auto text = kernel_text();
+  text.replace(text.find("arith.addf"), 10, "arith.adff");
+  const auto r = run(launch("", "", temporary("unknown.ttgir", text)));
+  expect_one_message(r, 2, "unknown op 'arith.adff'; did you mean 'arith.addf'?");
+}
+TEST(WrongInput, WrongDtype) {
+  expect_one_message(run(launch("y: {dtype: f32", "y: {dtype: bf16")), 2,
+                     "'y_ptr' wants f32, tensor 'y' is bf16");
+}
+TEST(WrongInput, NegativeGrid) {
+  expect_one_message(run(launch("\"cdiv(n, BLOCK)\"", "\"0 - 4\"")), 2,
+                     "grid dimension '0 - 4' is -4");
+}
+TEST(WrongInput, CyclicExtends) {
+  temporary("a.yaml", "schema: xpusim.machine/1\nextends: b\n");
+  temporary("b.yaml", "schema: xpusim.machine/1\nextends: a\n");
+  const auto r = run(launch(), temporary("a.yaml", "schema: xpusim.machine/1\nextends: b\n"));
+  expect_one_message(r, 2, "a.yaml");
+}
+TEST(WrongInput, UnreadableFile) {
+  expect_one_message(run("/no/such/launch.yaml"), 2, "cannot read");
+}
+TEST(WrongInput, OutOfBoundsKernelEndsTheRun) {
+  const auto r = run(launch("y: {dtype: f32, shape: [4096]", "y: {dtype: f32, shape: [4000]"));
+  expect_one_message(r, 1, "kernels.py:12");
+  EXPECT_THAT(r.err, HasSubstr("'y'"));
+}
+TEST(WrongInput, MissingArgument) { expect_one_message(run(launch(", n: 4096", "")), 2, "'n'"); }
+TEST(WrongInput, UnknownArgument) {
+  expect_one_message(run(launch("n: 4096", "n: 4096, m: 3")), 2, "has no parameter 'm'");
+}
+TEST(WrongInput, BrokenDivisibility) {
+  expect_one_message(run(launch("n: 4096", "n: 4090")), 2, "compiled as divisible by 16");
+}
+TEST(WrongInput, ContradictedWarps) {
+  expect_one_message(run(launch("    args", "    num_warps: 8\n    args")), 2, "compiled for 4");
+}
+TEST(WrongInput, UnknownMachine) {
+  expect_one_message(run(launch(), "h20"), 2, "did you mean 'h200'?");
+}
+TEST(WrongInput, TooLargeForTheDevice) {
+  expect_one_message(
+      run(launch("x: {dtype: f32, shape: [4096]", "x: {dtype: f32, shape: [100000000000]")), 2,
+      "'x'");
+}
+TEST(WrongInput, ATpuKernelOnAGpu) {
+  const auto r = run(launch("", "", XPUSIM_SOURCE_DIR "/workloads/pallas/ir/add.mlir"));
+  expect_one_message(r, 2, "do not take");
+}
+TEST(WrongInput, AnUnsupportedOpIsNamed) {
+  const auto r = run(launch("", "", XPUSIM_SOURCE_DIR "/workloads/triton/ir/matmul_bc2e0095b8"));
+  EXPECT_NE(r.exit_code, 0);
+  EXPECT_THAT(r.err, HasSubstr("error: "));
+}
+TEST(WrongInput, UnknownVerbAndOption) {
+  EXPECT_EQ(xpusim("rum x.yaml").exit_code, 2);
+  EXPECT_EQ(xpusim("run workloads/triton/relu.yaml --on h200 --valus off").exit_code, 2);
+  EXPECT_EQ(xpusim("run workloads/triton/relu.yaml --on h200 --values maybe").exit_code, 2);
+  EXPECT_EQ(xpusim("").exit_code, 2);
+  EXPECT_EQ(xpusim("--help").exit_code, 0);
+}
+TEST(WrongInput, ABadOverrideSaysSo) {
+  expect_one_message(run(launch(), "h200", "--set gpu.sm.count=-3"), 2, "--set");
+  expect_one_message(run(launch(), "h200", "--set gpu.sm.cout=3"), 2, "did you mean 'count'?");
+}
+TEST(WrongInput, ATraceOfAnUnknownKind) {
+  expect_one_message(run(launch(), "h200", "--trace /tmp/xpusim_e2e.trace"), 2, ".pftrace");
+}
+
+}  // namespace
+}  // namespace xpusim::e2e
