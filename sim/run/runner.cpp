@@ -201,10 +201,13 @@ Expected<Report> run_workload(const Workload& workload, const RunSettings& setti
     }
     auto launch =
         bind_launch(spec, *module, memory, (*module)->kernel() ? (*module)->kernel()->name : "");
-    if (!launch)
+    if (!launch) {
       problems.append(launch.error());
-    else
-      launches.push_back(std::move(*launch));
+      continue;
+    }
+    for (const auto& op : loaded->machine->unsupported(**module))
+      problems.error({(*module)->file, 0, 0}, fmt::format("{} cannot run this kernel: {}", report.machine, op));
+    launches.push_back(std::move(*launch));
   }
   if (problems.has_errors()) return fail(problems);
 
