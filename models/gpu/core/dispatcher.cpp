@@ -1,0 +1,70 @@
+#include "models/gpu/core/dispatcher.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace xpusim::gpu {
+
+namespace {
+engine::Cycle cycles_of(double ns, const engine::Clock& clock) {
+  return static_cast<engine::Cycle>(std::llround(ns * static_cast<double>(clock.hz()) * 1e-9));
+}
+}  // namespace
+
+Dispatcher::Dispatcher(const sc_core::sc_module_name& name, engine::Scheduler& scheduler,
+                       const LaunchParams& params, std::uint64_t blocks, std::uint32_t sm_count,
+                       std::uint32_t blocks_of_sm)
+    : sc_module(name),
+      sms("sms"),
+      scheduler_(scheduler),
+      start_(std::max<engine::Cycle>(1, cycles_of(params.start_ns, scheduler.clock()))),
+      drain_(std::max<engine::Cycle>(1, cycles_of(params.drain_ns, scheduler.clock()))),
+      interval_(static_cast<engine::Cycle>(params.block_interval)),
+      next_dispatch_(start_),
+      blocks_(blocks),
+      free_(sm_count, blocks_of_sm),
+      free_slots_(static_cast<std::uint64_t>(sm_count) * blocks_of_sm) {
+  id_ = scheduler.add(*this, this->name());
+  scheduler.wake(id_, start_);
+}
+
+engine::Cycle Dispatcher::tick(engine::Cycle now) {
+  if (done_ == blocks_) {
+    if (end_ == 0) {
+      blocks_end_ = now;
+      end_ = now + drain_;
+    }
+    if (now < end_) return end_;
+    finished_ = true;
+    scheduler_.pause();
+    return engine::kNever;
+  }
+  if (sent_ == blocks_ || free_slots_ == 0) return engine::kNever;
+  if (now < next_dispatch_) return next_dispatch_;
+  const auto count = static_cast<std::uint32_t>(free_.size());
+  while (free_[turn_] == 0) turn_ = turn_ + 1 == count ? 0 : turn_ + 1;
+  engine::Message m;
+  m.kind = kStartBlock;
+  m.address = sent_++;
+  sms[static_cast<int>(turn_)]->send(m, now);
+  --free_[turn_];
+  --free_slots_;
+  turn_ = turn_ + 1 == count ? 0 : turn_ + 1;
+  next_dispatch_ = now + interval_;
+  return sent_ < blocks_ && free_slots_ > 0 ? next_dispatch_ : engine::kNever;
+}
+
+engine::Cycle Dispatcher::receive(const engine::Message& message, engine::Cycle now) {
+  ++done_;
+  ++free_[message.from];
+  ++free_slots_;
+  if (done_ == blocks_) return now;
+  return sent_ < blocks_ ? std::max(now, next_dispatch_) : engine::kNever;
+}
+
+const char* Dispatcher::waiting_for() const {
+  if (done_ == blocks_) return finished_ ? "" : "the drain after the last block";
+  return sent_ < blocks_ ? "free block slots" : "blocks to end";
+}
+
+}  // namespace xpusim::gpu

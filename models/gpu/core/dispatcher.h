@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <systemc>
+#include <vector>
+
+#include "models/gpu/core/params.h"
+#include "models/gpu/core/sm.h"
+
+namespace xpusim::gpu {
+
+/// Gives the blocks of a grid to the SMs: in order of their numbers, one every `block_interval`
+/// cycles, round robin over the SMs that have a free slot, so that each SM gets one block before
+/// any gets a second; then a slot is filled again when its block has ended. Begins after the launch
+/// time and ends the launch a drain time after the last block. Left out: the tree of GPCs and TPCs
+/// (which on a chip orders the SMs), clusters, and launches that overlap.
+class Dispatcher : public sc_core::sc_module, public engine::Component {
+ public:
+  Dispatcher(const sc_core::sc_module_name& name, engine::Scheduler& scheduler,
+             const LaunchParams& params, std::uint64_t blocks, std::uint32_t sms,
+             std::uint32_t blocks_of_sm);
+
+  /// To the SMs, in order of binding.
+  sc_core::sc_port<engine::MessageIf, 0> sms;
+
+  engine::Cycle tick(engine::Cycle now) override;
+  engine::Cycle receive(const engine::Message& message, engine::Cycle now) override;
+  const char* waiting_for() const override;
+
+  std::uint32_t component_id() const { return id_; }
+  bool finished() const { return finished_; }
+  engine::Cycle blocks_end() const { return blocks_end_; }  ///< the last block's notice
+  engine::Cycle end() const { return end_; }                ///< with the drain
+
+ private:
+  engine::Scheduler& scheduler_;
+  std::uint32_t id_ = 0;
+  engine::Cycle start_, drain_, interval_, next_dispatch_ = 0;
+  std::uint64_t blocks_, sent_ = 0, done_ = 0;
+  std::vector<std::uint32_t> free_;  ///< slots, by SM
+  std::uint64_t free_slots_;
+  std::uint32_t turn_ = 0;
+  engine::Cycle blocks_end_ = 0, end_ = 0;
+  bool finished_ = false;
+};
+
+}  // namespace xpusim::gpu

@@ -1,0 +1,168 @@
+#include "models/gpu/core/kernel_image.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/gpu/core/stall.h"
+
+namespace xpusim::gpu {
+
+namespace {
+
+constexpr std::uint32_t kMaxIndex = 0xfffe;
+constexpr std::uint32_t kWavefrontBytes = 128;  // what shared memory moves in one pass
+
+struct Class {
+  Port port;
+  Action action;
+};
+
+Class class_of(Opcode op) {
+  switch (op) {
+    case Opcode::kAlu:
+      return {Port::kAlu, Action::kFixed};
+    case Opcode::kFma:
+      return {Port::kFma, Action::kFixed};
+    case Opcode::kFp64:
+      return {Port::kFp64, Action::kTimed};
+    case Opcode::kHfma2:
+      return {Port::kTensor, Action::kFixed};
+    case Opcode::kUniform:
+      return {Port::kUniform, Action::kFixed};
+    case Opcode::kMufu:
+      return {Port::kXu, Action::kTimed};
+    case Opcode::kS2ur:
+      return {Port::kUniform, Action::kTimed};
+    case Opcode::kS2r:
+    case Opcode::kShfl:
+    case Opcode::kLds:
+    case Opcode::kSts:
+      return {Port::kMio, Action::kMio};
+    case Opcode::kLdc:
+      return {Port::kMio, Action::kConstant};
+    case Opcode::kLdg:
+      return {Port::kLg, Action::kLoad};
+    case Opcode::kStg:
+      return {Port::kLg, Action::kStore};
+    case Opcode::kAtom:
+      return {Port::kLg, Action::kAtomic};
+    case Opcode::kRed:
+      return {Port::kLg, Action::kReduction};
+    case Opcode::kBar:
+      return {Port::kControl, Action::kBarrier};
+    case Opcode::kMembar:
+      return {Port::kControl, Action::kMembar};
+    case Opcode::kBra:
+      return {Port::kControl, Action::kBranch};
+    case Opcode::kExit:
+      return {Port::kControl, Action::kExit};
+    case Opcode::kNop:
+    case Opcode::kCount:
+      break;
+  }
+  return {Port::kControl, Action::kFixed};
+}
+
+bool is_global(Action a) {
+  return a == Action::kLoad || a == Action::kStore || a == Action::kAtomic ||
+         a == Action::kReduction;
+}
+
+/// Wavefronts of a shared-memory instruction: 128 bytes each at best, and its bank conflicts.
+std::uint8_t shared_passes(const Instruction& in) {
+  if (in.op != Opcode::kLds && in.op != Opcode::kSts) return 1;
+  const std::uint32_t lanes = in.active_lanes ? in.active_lanes : kWarpLanes;
+  const std::uint32_t ideal =
+      std::max(1u, (lanes * in.width + kWavefrontBytes - 1) / kWavefrontBytes);
+  return static_cast<std::uint8_t>(std::min(255u, ideal + in.extra_passes));
+}
+
+IssueWord issue_word(const Instruction& in) {
+  IssueWord w;
+  const Class c = class_of(in.op);
+  w.op = in.op;
+  w.port = c.port;
+  w.action = c.action;
+  w.stall = std::max<std::uint8_t>(in.stall, 1);
+  w.wait_mask = in.wait_mask;
+  w.sets = in.sets;
+  w.reads = in.reads;
+  w.passes = shared_passes(in);
+  w.branch = in.branch;
+  w.site = in.site == kNoSite ? kNoImageSite : static_cast<std::uint16_t>(in.site);
+  w.vector = c.action == Action::kMio ? in.active_warps : in.vector;
+  w.target = in.op == Opcode::kBra ? static_cast<std::uint16_t>(in.target) : 0;
+  w.line = static_cast<std::uint16_t>(in.line);
+  w.by_site = in.op == Opcode::kExit && in.site != kNoSite;
+  return w;
+}
+
+/// What is wrong with an instruction, or "".
+std::string problem(const Program& p, const Instruction& in) {
+  const bool needs_site =
+      is_global(class_of(in.op).action) || (in.op == Opcode::kBra && in.branch != Branch::kAlways);
+  if (needs_site && in.site == kNoSite) return "needs a site";
+  if (in.site != kNoSite && in.site >= kMaxIndex) return "has a site number beyond 65,534";
+  if (in.op == Opcode::kBra &&
+      (in.target < 0 || static_cast<std::size_t>(in.target) >= p.code.size())) {
+    return "jumps outside the program";
+  }
+  if (is_global(class_of(in.op).action) &&
+      (in.site >= p.sites.size() ||
+       (!p.sites[in.site].shape.empty() && in.vector >= p.sites[in.site].vectors))) {
+    return "names a site or vector that the program has no layout for";
+  }
+  if (in.line >= kMaxIndex) return "has a line number beyond 65,534";
+  return "";
+}
+
+void mark_last_of_sites(const Program& p, std::vector<IssueWord>& code) {
+  std::vector<bool> seen(p.sites.size(), false);
+  for (std::size_t i = code.size(); i-- > 0;) {
+    if (!is_global(code[i].action) || seen[code[i].site]) continue;
+    seen[code[i].site] = true;
+    code[i].last_of_site = true;
+  }
+}
+
+}  // namespace
+
+Expected<KernelImage> decode(const Program& program) {
+  Diagnostics problems;
+  const SourcePosition where{program.name, 0, 0};
+  if (program.code.empty() || program.code.size() > kMaxIndex) {
+    return fail(where, fmt::format("a program of {} instructions cannot run (1 to {})",
+                                   program.code.size(), kMaxIndex));
+  }
+  KernelImage image;
+  image.warps_of_block = static_cast<std::uint32_t>(std::max(1, program.num_warps));
+  image.line_count = static_cast<std::uint32_t>(std::max<std::size_t>(program.lines.size(), 1));
+  std::uint32_t sites = static_cast<std::uint32_t>(program.sites.size());
+  for (std::size_t pc = 0; pc < program.code.size(); ++pc) {
+    const Instruction& in = program.code[pc];
+    if (std::string what = problem(program, in); !what.empty()) {
+      problems.error(where, fmt::format("instruction {} ({}) {}", pc, in.mnemonic, what));
+      continue;
+    }
+    if (in.site != kNoSite) sites = std::max(sites, in.site + 1);
+    image.line_count = std::max(image.line_count, in.line + 1);
+    image.code.push_back(issue_word(in));
+  }
+  const Instruction& last = program.code.back();
+  const bool ends = (last.op == Opcode::kExit && last.site == kNoSite) ||
+                    (last.op == Opcode::kBra && last.branch == Branch::kAlways);
+  if (!ends) problems.error(where, "the program runs past its last instruction");
+  if (problems.has_errors()) return fail(std::move(problems));
+  image.site_count = sites;
+  mark_last_of_sites(program, image.code);
+  image.footprints.reserve(program.sites.size());
+  for (const SiteLayout& layout : program.sites) image.footprints.emplace_back(layout);
+  return image;
+}
+
+LaunchProfile::LaunchProfile(const KernelImage& image)
+    : executed(image.code.size()),
+      line_cycles(image.line_count * static_cast<std::size_t>(Stall::kCount)) {}
+
+}  // namespace xpusim::gpu

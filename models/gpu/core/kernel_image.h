@@ -1,0 +1,88 @@
+#pragma once
+
+// A program in the form in which the SMs read it: 16 bytes an instruction, decoded once a launch.
+
+#include <cstdint>
+#include <vector>
+
+#include "models/gpu/core/params.h"
+#include "models/gpu/program/footprint.h"
+#include "models/gpu/program/program.h"
+
+namespace xpusim::gpu {
+
+/// Where instructions of a sub-core compete for issue.
+enum class Port : std::uint8_t {
+  kFma,
+  kAlu,
+  kFp64,
+  kXu,
+  kTensor,
+  kUniform,
+  kMio,
+  kLg,
+  kControl,
+  kCount
+};
+inline constexpr std::size_t kPorts = static_cast<std::size_t>(Port::kCount);
+
+/// What the SM does with an instruction, besides taking its port.
+enum class Action : std::uint8_t {
+  kFixed,     ///< nothing: the stall counts cover its latency
+  kTimed,     ///< XU and uniform special registers: a result at a known time
+  kMio,       ///< S2R, SHFL, LDS, STS: through the MIO, a result at a known time
+  kConstant,  ///< LDC: as kMio, but the first one of an SM misses
+  kLoad,
+  kStore,
+  kAtomic,
+  kReduction,
+  kBarrier,
+  kMembar,
+  kBranch,
+  kExit,
+};
+
+/// One instruction as the issue logic sees it.
+struct IssueWord {
+  Opcode op = Opcode::kNop;
+  Port port = Port::kControl;
+  Action action = Action::kFixed;
+  std::uint8_t stall = 1;
+  std::uint8_t wait_mask = 0;
+  std::uint8_t sets : 4 = kNoScoreboard, reads : 4 = kNoScoreboard;
+  std::uint8_t passes = 1;  ///< kMio: wavefronts of the data stage
+  Branch branch : 4 = Branch::kAlways;
+  bool last_of_site : 1 = false;  ///< the site's occurrence ends with this instruction
+  bool by_site : 1 = false;       ///< kExit: only warps without an active lane at (site, vector)
+  std::uint16_t site = 0xffff;
+  std::uint16_t vector = 0;  ///< kMio: the number of warps that really act (0: all)
+  std::uint16_t target = 0;
+  std::uint16_t line = 0;
+};
+static_assert(sizeof(IssueWord) == 16);
+
+inline constexpr std::uint16_t kNoImageSite = 0xffff;
+inline constexpr std::uint32_t kInstructionBytes = 16;
+inline constexpr std::uint32_t kInstructionsOfLine = 8;  ///< 128-byte lines of the fetch path
+
+/// A decoded program; shared by all SMs of a launch. Registers are gone: the scoreboards and stall
+/// counts that the compiler set are what the hardware obeys.
+struct KernelImage {
+  std::vector<IssueWord> code;
+  std::vector<Footprint> footprints;  ///< by site
+  std::uint32_t site_count = 0, line_count = 0;
+  std::uint32_t warps_of_block = 0;
+};
+
+/// Fails when a program does not fit the issue word (65,535 instructions, sites, lines), jumps
+/// outside itself, runs past its end or names a site without a layout.
+Expected<KernelImage> decode(const Program& program);
+
+/// What all SMs of a launch count together, by instruction and by source line.
+struct LaunchProfile {
+  explicit LaunchProfile(const KernelImage& image);
+  std::vector<std::uint64_t> executed;     ///< [pc] warp instructions
+  std::vector<std::uint64_t> line_cycles;  ///< [line * Stall::kCount + reason]
+};
+
+}  // namespace xpusim::gpu

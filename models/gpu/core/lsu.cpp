@@ -1,0 +1,233 @@
+#include "models/gpu/core/lsu.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "models/memory/messages.h"
+
+namespace xpusim::gpu {
+
+namespace {
+
+constexpr std::uint32_t kSectorsOfLine = memory::kLineBytes / memory::kSectorBytes;
+
+template <class T>
+std::uint32_t take(std::vector<T>& pool, std::vector<std::uint32_t>& free) {
+  if (free.empty()) {
+    pool.emplace_back();
+    return static_cast<std::uint32_t>(pool.size() - 1);
+  }
+  const std::uint32_t i = free.back();
+  free.pop_back();
+  return i;
+}
+
+/// Calls f(address of the first line, sectors) for the parts of a request in each aligned 512
+/// bytes: what one message may cover.
+template <class F>
+void for_each_part(const SectorRequest& r, F&& f) {
+  const std::uint64_t offset = r.address % memory::kBlockBytes;
+  const auto before =
+      static_cast<std::uint32_t>((memory::kBlockBytes - offset) / memory::kSectorBytes);
+  const std::uint32_t first = r.sectors & ((1u << before) - 1u);
+  const std::uint32_t second = static_cast<std::uint32_t>(r.sectors) >> before;
+  if (first) f(r.address, first);
+  if (second) f(r.address - offset + memory::kBlockBytes, second);
+}
+
+std::uint16_t request_kind(Action action) {
+  switch (action) {
+    case Action::kStore:
+      return memory::kWrite;
+    case Action::kAtomic:
+      return memory::kAtomic;
+    case Action::kReduction:
+      return memory::kReduce;
+    default:
+      return memory::kRead;
+  }
+}
+
+}  // namespace
+
+Lsu::Lsu(const MioParams& p, std::int64_t l1_bytes)
+    : mio_depth_(static_cast<std::uint32_t>(p.queue)),
+      l1_latency_(static_cast<std::uint32_t>(p.l1_latency)),
+      fill_latency_(static_cast<std::uint32_t>(p.fill_latency)),
+      request_interval_(static_cast<std::uint32_t>(p.request_interval)),
+      limit_(static_cast<std::uint32_t>(p.outstanding_sectors)),
+      mio_starts_(kSubCores * mio_depth_, 0),
+      lg_starts_(static_cast<std::size_t>(p.lg_queue), 0),
+      l1_(l1_bytes, p.l1_ways) {}
+
+std::uint32_t Lsu::enter_mio(std::uint32_t sub_core, std::uint32_t now, std::uint32_t passes) {
+  const std::uint32_t start = std::max(now + 1, data_stage_free_);
+  data_stage_free_ = start + passes;
+  std::uint32_t& next = mio_next_[sub_core];
+  mio_starts_[sub_core * mio_depth_ + next] = start;
+  if (++next == mio_depth_) next = 0;
+  return start;
+}
+
+void Lsu::count(Action action, const WarpFootprint& f) {
+  switch (action) {
+    case Action::kLoad:
+      ++counters_.load_requests;
+      counters_.load_sectors += f.sectors;
+      break;
+    case Action::kStore:
+      ++counters_.store_requests;
+      counters_.store_sectors += f.sectors;
+      break;
+    default:
+      ++counters_.atomic_requests;
+      counters_.atomic_sectors += f.sectors;
+      break;
+  }
+}
+
+std::uint32_t Lsu::access(Action action, const WarpRef& who, const WarpFootprint& footprint,
+                          std::uint32_t served, std::uint32_t now) {
+  if (footprint.count == 0) return served + 1;
+  count(action, footprint);
+  const std::uint32_t id = take(accesses_, free_accesses_);
+  accesses_[id] = {who, action, 0, 0};
+  const std::uint32_t slot = lg_next_;
+  if (++lg_next_ == lg_starts_.size()) lg_next_ = 0;
+  if (!waiting_.empty() || !has_room(footprint)) {
+    lg_starts_[slot] = kBlocked;
+    waiting_.push_back({id, slot, served, footprint});
+    return kBlocked;
+  }
+  lg_starts_[slot] = std::max(served, tag_stage_free_);
+  serve(id, footprint, lg_starts_[slot], now);
+  if (accesses_[id].left > 0) return kBlocked;
+  free_accesses_.push_back(id);
+  return accesses_[id].ready;
+}
+
+void Lsu::serve(std::uint32_t access, const WarpFootprint& f, std::uint32_t start,
+                std::uint32_t now) {
+  const std::uint32_t passes = std::max(1u, f.wavefronts);
+  tag_stage_free_ = start + passes;
+  accesses_[access].ready = start + passes - 1 + l1_latency_;
+  const Action action = accesses_[access].action;
+  std::uint32_t at = std::max(start, now);
+  for (std::uint32_t i = 0; i < f.count; ++i) {
+    const SectorRequest& r = f.requests[i];
+    for_each_part(r, [&](std::uint64_t address, std::uint32_t sectors) {
+      if (action == Action::kLoad) {
+        load_part(access, address, sectors, at);
+      } else {
+        if (action != Action::kStore) l1_.drop(address);
+        send(access, address, sectors, r.passes, at, take(requests_, free_requests_));
+      }
+    });
+    if (at + 1 < tag_stage_free_) ++at;
+  }
+}
+
+void Lsu::load_part(std::uint32_t access, std::uint64_t address, std::uint32_t sectors,
+                    std::uint32_t at) {
+  const std::uint32_t id = take(requests_, free_requests_);
+  std::uint32_t missing = 0;
+  std::array<std::uint32_t, 4> lines{};
+  for (std::uint32_t i = 0; i * kSectorsOfLine < 16; ++i) {
+    const auto mask = static_cast<std::uint8_t>((sectors >> (i * kSectorsOfLine)) & 0xfu);
+    if (!mask) continue;
+    const auto found = l1_.load(address + i * memory::kLineBytes, mask, id);
+    lines[i] = found.line;
+    missing |= static_cast<std::uint32_t>(found.missing) << (i * kSectorsOfLine);
+    counters_.load_sectors_hit += static_cast<std::uint32_t>(std::popcount(found.hit)) +
+                                  static_cast<std::uint32_t>(std::popcount(found.pending));
+    if (found.pending && found.request < requests_.size() && requests_[found.request].live &&
+        found.request != id) {
+      wait_for(found.request, access);
+    }
+  }
+  if (!missing) {
+    free_requests_.push_back(id);
+    return;
+  }
+  requests_[id].lines = lines;
+  send(access, address, missing, 0, at, id);
+  requests_[id].fills = true;
+}
+
+void Lsu::send(std::uint32_t access, std::uint64_t address, std::uint32_t sectors,
+               std::uint16_t passes, std::uint32_t at, std::uint32_t request) {
+  Request& r = requests_[request];
+  r.address = address;
+  r.sectors = static_cast<std::uint16_t>(sectors);
+  r.live = true;
+  r.fills = false;
+  r.waiters = kNone;
+  wait_for(request, access);
+  const auto n = static_cast<std::uint32_t>(std::popcount(sectors));
+  outstanding_ += n;
+  counters_.sectors_requested += n;
+  ++counters_.messages;
+  port_free_ = std::max(at, port_free_);
+  engine::Message m;
+  m.from = component_;
+  m.address = address;
+  m.data = sectors;
+  m.tag = request;
+  m.kind = request_kind(accesses_[access].action);
+  m.count = passes;
+  (*memory_)->send(m, port_free_);
+  port_free_ += request_interval_;
+}
+
+void Lsu::wait_for(std::uint32_t request, std::uint32_t access) {
+  const std::uint32_t w = take(waiters_, free_waiters_);
+  waiters_[w] = {access, requests_[request].waiters};
+  requests_[request].waiters = w;
+  ++accesses_[access].left;
+}
+
+const std::vector<Completion>& Lsu::receive(const engine::Message& message, std::uint32_t now) {
+  completions_.clear();
+  Request& r = requests_[message.tag];
+  const auto n = static_cast<std::uint32_t>(std::popcount(r.sectors));
+  outstanding_ -= n;
+  counters_.sectors_done += n;
+  if (r.fills) {
+    for (std::uint32_t i = 0; i < r.lines.size(); ++i) {
+      const auto mask = static_cast<std::uint8_t>((r.sectors >> (i * kSectorsOfLine)) & 0xfu);
+      if (mask) l1_.fill(r.lines[i], r.address + i * memory::kLineBytes, mask);
+    }
+  }
+  for (std::uint32_t w = r.waiters; w != kNone;) {
+    const std::uint32_t next = waiters_[w].next;
+    const std::uint32_t id = waiters_[w].access;
+    Access& a = accesses_[id];
+    free_waiters_.push_back(w);
+    w = next;
+    if (--a.left > 0) continue;
+    const bool store = a.action == Action::kStore || a.action == Action::kReduction;
+    completions_.push_back({a.who, store, std::max(a.ready, now + fill_latency_)});
+    free_accesses_.push_back(id);
+  }
+  r.live = false;
+  free_requests_.push_back(message.tag);
+  if (!waiting_.empty()) serve_waiting(now);
+  return completions_;
+}
+
+void Lsu::serve_waiting(std::uint32_t now) {
+  while (!waiting_.empty() && has_room(waiting_.front().footprint)) {
+    const Deferred& d = waiting_.front();
+    const std::uint32_t start = std::max({now, d.served, tag_stage_free_});
+    lg_starts_[d.queue_slot] = start;
+    serve(d.access, d.footprint, start, now);
+    const Access& a = accesses_[d.access];
+    if (a.left == 0) {
+      completions_.push_back({a.who, false, a.ready});
+      free_accesses_.push_back(d.access);
+    }
+    waiting_.pop_front();
+  }
+}
+
+}  // namespace xpusim::gpu

@@ -1,0 +1,136 @@
+#pragma once
+
+// The memory side of an SM: MIO queue, load/store unit, L1, and the requests that have left.
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "models/gpu/core/kernel_image.h"
+#include "models/gpu/core/l1_cache.h"
+#include "models/gpu/program/footprint.h"
+#include "sim/engine/link.h"
+
+namespace xpusim::gpu {
+
+inline constexpr std::uint32_t kSubCores = 4;
+inline constexpr std::uint32_t kBlocked = ~0u;  ///< a time that an event has still to set
+
+/// Counts of an SM's memory side, with the names of the cases files where they have one.
+struct LsuCounters {
+  std::uint64_t load_requests = 0, load_sectors = 0, load_sectors_hit = 0;
+  std::uint64_t store_requests = 0, store_sectors = 0;
+  std::uint64_t atomic_requests = 0, atomic_sectors = 0;
+  std::uint64_t wavefronts = 0;  ///< of the MIO's data stage: shared memory, shuffles, registers
+  std::uint64_t messages = 0, sectors_requested = 0, sectors_done = 0;
+};
+
+/// The warp instruction to which an access belongs. `age` is the warp's own number: its slot may
+/// have been used again when a load comes back that nothing waited for.
+struct WarpRef {
+  std::uint32_t age = 0;
+  std::uint8_t sub_core = 0, warp = 0, scoreboard = kNoScoreboard, block = 0;
+};
+
+/// An access that is complete: its result is written at `ready`, or its stores are performed.
+struct Completion {
+  WarpRef who;
+  bool store = false;
+  std::uint32_t ready = 0;
+};
+
+/// First in, first out from the sub-cores' MIO queues through one data stage an SM (a wavefront of
+/// 128 bytes a cycle). Global memory instructions go on to the L1's own queue, whose tag stage
+/// takes a cycle a wavefront, and from there to the memory system, a message for what misses of
+/// each aligned 512 bytes. Stages are timestamps; only what waits for room among the outstanding
+/// sectors is a real queue. Left out: the write-back port of the register file, replays of
+/// misaligned vectors, and the sharing of the data stage between global and shared memory.
+class Lsu {
+ public:
+  Lsu(const MioParams& p, std::int64_t l1_bytes);
+  void connect(engine::OutPort& memory, std::uint32_t component_id) {
+    memory_ = &memory;
+    component_ = component_id;
+  }
+
+  /// An instruction enters the MIO from a sub-core at `now` and takes `passes` wavefronts; returns
+  /// the cycle at which it is served.
+  std::uint32_t enter_mio(std::uint32_t sub_core, std::uint32_t now, std::uint32_t passes);
+  void count_wavefronts(std::uint32_t n) { counters_.wavefronts += n; }
+  /// The first cycle at which the sub-core's queue takes another instruction.
+  std::uint32_t mio_free(std::uint32_t sub_core) const {
+    return mio_starts_[sub_core * mio_depth_ + mio_next_[sub_core]];
+  }
+  /// The first cycle at which the L1's queue takes another one, or kBlocked.
+  std::uint32_t lg_free() const { return lg_starts_[lg_next_]; }
+
+  /// A global access that the MIO serves at `served`. Returns the cycle of its result when that is
+  /// known (all hits, or no active lane), else kBlocked: a completion will come.
+  std::uint32_t access(Action action, const WarpRef& who, const WarpFootprint& footprint,
+                       std::uint32_t served, std::uint32_t now);
+
+  /// A response has come; returns the accesses that are complete with it (valid until the next
+  /// call).
+  const std::vector<Completion>& receive(const engine::Message& message, std::uint32_t now);
+
+  std::uint32_t outstanding_sectors() const { return outstanding_; }
+  const LsuCounters& counters() const { return counters_; }
+
+ private:
+  static constexpr std::uint32_t kNone = ~0u;
+  struct Access {  // complete when `left` requests have come
+    WarpRef who;
+    Action action = Action::kLoad;
+    std::uint32_t left = 0, ready = 0;
+  };
+  struct Request {  // a message that has left
+    std::uint64_t address = 0;
+    std::array<std::uint32_t, 4> lines{};  // L1 handles of loads
+    std::uint16_t sectors = 0;
+    bool live = false, fills = false;
+    std::uint32_t waiters = kNone;
+  };
+  struct Waiter {
+    std::uint32_t access = kNone, next = kNone;
+  };
+  struct Deferred {  // waits for room among the outstanding sectors
+    std::uint32_t access, queue_slot, served;
+    WarpFootprint footprint;
+  };
+
+  void serve(std::uint32_t access, const WarpFootprint& footprint, std::uint32_t start,
+             std::uint32_t now);
+  void serve_waiting(std::uint32_t now);
+  void load_part(std::uint32_t access, std::uint64_t address, std::uint32_t sectors,
+                 std::uint32_t at);
+  void send(std::uint32_t access, std::uint64_t address, std::uint32_t sectors,
+            std::uint16_t passes, std::uint32_t at, std::uint32_t request);
+  void wait_for(std::uint32_t request, std::uint32_t access);
+  void count(Action action, const WarpFootprint& footprint);
+  bool has_room(const WarpFootprint& footprint) const {
+    return outstanding_ == 0 || outstanding_ + footprint.sectors <= limit_;
+  }
+
+  engine::OutPort* memory_ = nullptr;
+  std::uint32_t component_ = 0;
+  std::uint32_t mio_depth_, l1_latency_, fill_latency_, request_interval_, limit_;
+
+  std::uint32_t data_stage_free_ = 0, tag_stage_free_ = 0, port_free_ = 0;
+  std::array<std::uint32_t, kSubCores> mio_next_{};
+  std::vector<std::uint32_t> mio_starts_;  // [sub_core * depth + n]: when the last ones were served
+  std::vector<std::uint32_t> lg_starts_;   // the same of the L1's queue; kBlocked: not yet
+  std::uint32_t lg_next_ = 0;
+
+  L1Cache l1_;
+  std::uint32_t outstanding_ = 0;
+  std::vector<Access> accesses_;
+  std::vector<Request> requests_;
+  std::vector<Waiter> waiters_;
+  std::vector<std::uint32_t> free_accesses_, free_requests_, free_waiters_;
+  std::deque<Deferred> waiting_;
+  std::vector<Completion> completions_;
+  LsuCounters counters_;
+};
+
+}  // namespace xpusim::gpu

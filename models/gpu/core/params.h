@@ -1,0 +1,162 @@
+#pragma once
+
+// What an architect may vary about the SMs and the launch. The defaults are a plain large GPU; the
+// numbers of a real chip, with their sources, are in configs/gpu/.
+
+#include <cstdint>
+#include <tuple>
+
+#include "sim/config/param.h"
+
+namespace xpusim::gpu {
+
+/// Issue intervals and latencies of the arithmetic pipes of one sub-core, in SM cycles.
+struct PipeParams {
+  std::int64_t fma_interval = 1, alu_interval = 2, fp64_interval = 2, xu_interval = 8;
+  std::int64_t tensor_interval = 2, uniform_interval = 1;
+  std::int64_t xu_latency = 18, fp64_latency = 8;
+
+  static constexpr auto schema() {
+    using config::field, config::Unit;
+    using P = PipeParams;
+    return std::tuple{
+        field("fma_interval", &P::fma_interval, Unit::kCycles,
+              "cycles between two FMA-pipe instructions of a sub-core", 1, 64),
+        field("alu_interval", &P::alu_interval, Unit::kCycles,
+              "cycles between two ALU-pipe instructions", 1, 64),
+        field("fp64_interval", &P::fp64_interval, Unit::kCycles,
+              "cycles between two FP64 instructions", 1, 64),
+        field("xu_interval", &P::xu_interval, Unit::kCycles,
+              "cycles between two special-function instructions (4 lanes: 8)", 1, 64),
+        field("tensor_interval", &P::tensor_interval, Unit::kCycles,
+              "cycles between two HFMA2.MMA instructions", 1, 64),
+        field("uniform_interval", &P::uniform_interval, Unit::kCycles,
+              "cycles between two uniform-datapath instructions", 1, 64),
+        field("xu_latency", &P::xu_latency, Unit::kCycles, "special function: issue to result", 1,
+              1000),
+        field("fp64_latency", &P::fp64_latency, Unit::kCycles, "FP64: issue to result", 1, 1000),
+    };
+  }
+};
+
+/// The memory input/output unit, the load/store unit and the L1 of an SM.
+struct MioParams {
+  std::int64_t issue_interval = 2, queue = 8, lg_queue = 12;
+  std::int64_t shared_latency = 29, shuffle_latency = 23, special_register_latency = 20;
+  std::int64_t constant_latency = 28, read_latency = 10;
+  std::int64_t barrier_latency = 30, membar_latency = 186;
+  std::int64_t l1_latency = 33, l1_ways = 4, outstanding_sectors = 4096;
+  std::int64_t request_interval = 1, fill_latency = 12;
+
+  static constexpr auto schema() {
+    using config::field, config::Unit;
+    using P = MioParams;
+    return std::tuple{
+        field("issue_interval", &P::issue_interval, Unit::kCycles,
+              "cycles between two MIO instructions of a sub-core", 1, 64),
+        field("queue", &P::queue, Unit::kCount, "MIO instructions that a sub-core may have waiting",
+              1, 64),
+        field("lg_queue", &P::lg_queue, Unit::kCount,
+              "global memory instructions that an SM's L1 may have waiting", 1, 256),
+        field("shared_latency", &P::shared_latency, Unit::kCycles,
+              "shared memory: service to result", 1, 1000),
+        field("shuffle_latency", &P::shuffle_latency, Unit::kCycles, "shuffle: service to result",
+              1, 1000),
+        field("special_register_latency", &P::special_register_latency, Unit::kCycles,
+              "special register read: service to result", 1, 1000),
+        field("constant_latency", &P::constant_latency, Unit::kCycles,
+              "constant load that hits: service to result", 1, 1000),
+        field("read_latency", &P::read_latency, Unit::kCycles,
+              "issue to the read of the source registers by the MIO", 1, 1000),
+        field("barrier_latency", &P::barrier_latency, Unit::kCycles,
+              "last arrival at a block barrier to release", 1, 1000),
+        field("membar_latency", &P::membar_latency, Unit::kCycles,
+              "memory fence after the last earlier access is performed", 1, 10000),
+        field("l1_latency", &P::l1_latency, Unit::kCycles, "L1 hit: service to result", 1, 1000),
+        field("l1_ways", &P::l1_ways, Unit::kCount, "associativity of the L1", 1, 4),
+        field("outstanding_sectors", &P::outstanding_sectors, Unit::kCount,
+              "32-byte sectors that an SM may have requested and not received", 16, 65536),
+        field("request_interval", &P::request_interval, Unit::kCycles,
+              "cycles between two requests that leave the SM", 1, 64),
+        field("fill_latency", &P::fill_latency, Unit::kCycles,
+              "arrival of the last response to the result", 1, 1000),
+    };
+  }
+};
+
+/// Instruction and constant caches of an SM, cold at the start of a launch.
+struct FetchParams {
+  std::int64_t miss_latency = 200, line_interval = 16, prefetch_lines = 4;
+  std::int64_t constant_miss_latency = 200, branch_latency = 12;
+
+  static constexpr auto schema() {
+    using config::field, config::Unit;
+    using P = FetchParams;
+    return std::tuple{
+        field("miss_latency", &P::miss_latency, Unit::kCycles,
+              "first touch of an instruction line that was not prefetched", 0, 100000),
+        field("line_interval", &P::line_interval, Unit::kCycles,
+              "cycles between two prefetched instruction lines", 1, 10000),
+        field("prefetch_lines", &P::prefetch_lines, Unit::kCount,
+              "lines fetched ahead of a missing one", 0, 64),
+        field("constant_miss_latency", &P::constant_miss_latency, Unit::kCycles,
+              "first touch of the constants by an SM", 0, 100000),
+        field("branch_latency", &P::branch_latency, Unit::kCycles,
+              "taken branch to the issue of its target", 1, 1000),
+    };
+  }
+};
+
+/// A streaming multiprocessor: what it can hold, and its parts.
+struct SmParams {
+  std::int64_t count = 132, warps = 64, blocks = 32;
+  std::int64_t registers = 65536, shared_bytes = 233472, shared_reserved_bytes = 1024;
+  std::int64_t l1_bytes = 262144;
+  PipeParams pipes;
+  MioParams mio;
+  FetchParams fetch;
+
+  static constexpr auto schema() {
+    using config::field, config::group, config::Unit;
+    using P = SmParams;
+    return std::tuple{
+        field("count", &P::count, Unit::kCount, "SMs of the chip", 1, 1024),
+        field("warps", &P::warps, Unit::kCount, "warps that an SM holds (16 a sub-core)", 4, 64),
+        field("blocks", &P::blocks, Unit::kCount, "blocks that an SM holds", 1, 64),
+        field("registers", &P::registers, Unit::kCount, "32-bit registers of an SM", 1024, 1 << 20),
+        field("shared", &P::shared_bytes, Unit::kBytes, "shared memory that blocks can have", 0,
+              1 << 20),
+        field("shared_reserved", &P::shared_reserved_bytes, Unit::kBytes,
+              "shared memory that the system takes for each block", 0, 65536),
+        field("l1", &P::l1_bytes, Unit::kBytes, "L1 and shared memory together", 4096, 1 << 20),
+        group("pipes", &P::pipes, "arithmetic pipes of a sub-core"),
+        group("mio", &P::mio, "MIO, load/store unit and L1"),
+        group("fetch", &P::fetch, "instruction and constant caches"),
+    };
+  }
+};
+
+/// How a grid gets to the SMs. What a host does before the launch is left out.
+struct LaunchParams {
+  double start_ns = 900, drain_ns = 500;
+  std::int64_t block_interval = 1, block_latency = 100, warp_interval = 2;
+
+  static constexpr auto schema() {
+    using config::field, config::Unit;
+    using P = LaunchParams;
+    return std::tuple{
+        field("start", &P::start_ns, Unit::kNanoseconds,
+              "launch on the device to the first block leaving the dispatcher", 0, 1e6),
+        field("drain", &P::drain_ns, Unit::kNanoseconds,
+              "end of the last block to the end of the launch", 0, 1e6),
+        field("block_interval", &P::block_interval, Unit::kCycles,
+              "cycles between two blocks leaving the dispatcher", 1, 10000),
+        field("block_latency", &P::block_latency, Unit::kCycles,
+              "dispatcher to an SM (and a finished block's notice back)", 1, 10000),
+        field("warp_interval", &P::warp_interval, Unit::kCycles,
+              "cycles between the starts of two warps of a block on an SM", 0, 1000),
+    };
+  }
+};
+
+}  // namespace xpusim::gpu

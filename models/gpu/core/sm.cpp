@@ -1,0 +1,151 @@
+#include "models/gpu/core/sm.h"
+
+#include <algorithm>
+
+#include "models/gpu/core/sm_tracer.h"
+#include "sim/engine/check.h"
+
+namespace xpusim::gpu {
+
+Sm::Sm(const sc_core::sc_module_name& name, engine::Scheduler& scheduler, std::uint32_t number,
+       const SmParams& params, std::int64_t warp_interval, std::int64_t l1_bytes,
+       KernelImage& image, LaunchProfile& profile, BlockSource& source)
+    : sc_module(name),
+      memory("memory"),
+      dispatcher("dispatcher"),
+      scheduler_(scheduler),
+      number_(number),
+      warp_interval_(static_cast<std::uint32_t>(warp_interval)),
+      shared_(params, image, profile, source, l1_bytes) {
+  id_ = scheduler.add(*this, this->name());
+  shared_.lsu.connect(memory, id_);
+  sub_cores_.reserve(kSubCores);
+  for (std::uint32_t s = 0; s < kSubCores; ++s) sub_cores_.emplace_back(shared_, s);
+  shared_.sub_cores = sub_cores_.data();
+}
+
+Sm::~Sm() = default;
+
+std::uint32_t Sm::checked(engine::Cycle now) const {
+  if (now >= kBlocked) engine::broken(name(), now, "a launch is longer than 2^32 cycles");
+  return static_cast<std::uint32_t>(now);
+}
+
+std::uint32_t Sm::next() const {
+  return *std::min_element(shared_.wake.begin(), shared_.wake.end());
+}
+
+engine::Cycle Sm::tick(engine::Cycle cycle) {
+  const std::uint32_t now = checked(cycle);
+  for (std::uint32_t s = 0; s < kSubCores; ++s) {
+    if (shared_.wake[s] > now) continue;
+    shared_.wake[s] = kBlocked;
+    const std::uint32_t t = sub_cores_[s].tick(now);
+    shared_.wake[s] = std::min(shared_.wake[s], t);
+    if (shared_.ended_block == kBlocked) continue;
+    const std::uint32_t slot = std::exchange(shared_.ended_block, kBlocked);
+    if (shared_.blocks[slot].stores_left == 0) end_block(slot, now);
+  }
+  const std::uint32_t t = next();
+  return t == kBlocked ? engine::kNever : t;
+}
+
+engine::Cycle Sm::receive(const engine::Message& message, engine::Cycle cycle) {
+  const std::uint32_t now = checked(cycle);
+  if (message.kind == kStartBlock) {
+    start_block(message.address, now);
+  } else {
+    respond(message, now);
+  }
+  const std::uint32_t t = next();
+  return t == kBlocked ? engine::kNever : std::max<engine::Cycle>(t, cycle);
+}
+
+void Sm::respond(const engine::Message& message, std::uint32_t now) {
+  const bool was_full = shared_.lsu.lg_free() == kBlocked;
+  for (const Completion& c : shared_.lsu.receive(message, now)) {
+    sub_cores_[c.who.sub_core].complete(c);
+    if (!c.store) continue;
+    ResidentBlock& block = shared_.blocks[c.who.block];
+    if (--block.stores_left == 0 && block.warps_left == 0) end_block(c.who.block, now);
+  }
+  if (!was_full || shared_.lsu.lg_free() == kBlocked) return;
+  for (std::uint32_t s = 0; s < kSubCores; ++s) {
+    sub_cores_[s].lg_queue_free(shared_.lsu.lg_free());
+    shared_.wake[s] = std::min(shared_.wake[s], std::max(now, shared_.lsu.lg_free()));
+  }
+}
+
+void Sm::start_block(std::uint64_t index, std::uint32_t now) {
+  const auto free = std::find_if(shared_.blocks.begin(), shared_.blocks.end(),
+                                 [](const ResidentBlock& b) { return !b.used; });
+  if (free == shared_.blocks.end()) engine::broken(name(), now, "a block came without a free slot");
+  ResidentBlock& block = *free;
+  block.used = true;
+  block.sequence = sequence_++;
+  block.begun = now;
+  block.warps_left = shared_.image.warps_of_block;
+  block.stores_left = 0;
+  block.at_barrier = 0;
+  if (resident_++ == 0) active_since_ = now;
+  shared_.source.begin(index, block.run);
+  if (shared_.source.failed()) {
+    scheduler_.pause();
+    return;
+  }
+  place_warps(static_cast<std::uint32_t>(free - shared_.blocks.begin()), now);
+}
+
+void Sm::place_warps(std::uint32_t slot, std::uint32_t now) {
+  // A warp's sub-core is its number modulo four; blocks of fewer warps begin where most is free.
+  std::uint32_t first = 0;
+  if (shared_.image.warps_of_block % kSubCores != 0) {
+    for (std::uint32_t s = 1; s < kSubCores; ++s) {
+      if (sub_cores_[s].free_slots() > sub_cores_[first].free_slots()) first = s;
+    }
+  }
+  for (std::uint32_t i = 0; i < shared_.image.warps_of_block; ++i) {
+    SubCore& sub = sub_cores_[(first + i) % kSubCores];
+    if (sub.free_slots() == 0) engine::broken(name(), now, "a block came without free warps");
+    const std::uint32_t start = std::max(now, warp_start_free_);
+    warp_start_free_ = start + warp_interval_;
+    sub.start_warp(slot, i, next_age_++, start, now);
+  }
+}
+
+void Sm::end_block(std::uint32_t slot, std::uint32_t now) {
+  ResidentBlock& block = shared_.blocks[slot];
+  shared_.source.end(block.run);
+  for (SubCore& sub : sub_cores_) sub.free_block(slot);
+  block.used = false;
+  block_cycles_ += now + 1 - block.begun;
+  if (--resident_ == 0) active_cycles_ += now + 1 - active_since_;
+  if (shared_.tracer) shared_.tracer->block(slot, block.run.index, block.begun, now + 1);
+  engine::Message done;
+  done.from = number_;
+  done.kind = kBlockDone;
+  dispatcher->send(done, now);
+  if (shared_.source.failed()) scheduler_.pause();
+}
+
+std::uint64_t Sm::retired() const {
+  std::uint64_t n = 0;
+  for (const SubCore& s : sub_cores_) n += s.issued();
+  return n;
+}
+
+const char* Sm::waiting_for() const {
+  for (const SubCore& s : sub_cores_) {
+    if (const char* what = s.waiting_for(); *what) return what;
+  }
+  return resident_ > 0 ? "a block waits for its stores" : "";
+}
+
+void Sm::finish(engine::Cycle blocks_end, engine::Cycle end) {
+  for (SubCore& s : sub_cores_) {
+    s.finish(static_cast<std::uint32_t>(blocks_end), static_cast<std::uint32_t>(end));
+  }
+  if (shared_.tracer) shared_.tracer->finish();
+}
+
+}  // namespace xpusim::gpu

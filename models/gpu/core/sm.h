@@ -1,0 +1,71 @@
+#pragma once
+
+// A streaming multiprocessor.
+
+#include <memory>
+#include <systemc>
+#include <vector>
+
+#include "models/gpu/core/sub_core.h"
+#include "sim/engine/component.h"
+#include "sim/engine/link.h"
+#include "sim/engine/scheduler.h"
+
+namespace xpusim::gpu {
+
+/// Message::kind between the block dispatcher and the SMs (beyond those of the memory system).
+enum DispatchKind : std::uint16_t {
+  kStartBlock = 64,  ///< address: linear block number
+  kBlockDone,        ///< from: the SM's number
+};
+
+/// Four sub-cores, the MIO with the L1, the instruction path and the slots for resident blocks. A
+/// block is executed functionally when it becomes resident (BlockSource), its warps then replay
+/// what they touch and how they branch. Its slot is free again when all warps have exited and all
+/// its stores are performed. Left out: tensor cores, asynchronous copies, clusters, and local
+/// memory.
+class Sm : public sc_core::sc_module, public engine::Component {
+ public:
+  /// `warp_interval`: cycles between the starts of two warps.
+  Sm(const sc_core::sc_module_name& name, engine::Scheduler& scheduler, std::uint32_t number,
+     const SmParams& params, std::int64_t warp_interval, std::int64_t l1_bytes, KernelImage& image,
+     LaunchProfile& profile, BlockSource& source);
+  ~Sm() override;
+
+  engine::OutPort memory;      ///< requests to the memory system
+  engine::OutPort dispatcher;  ///< finished blocks
+
+  engine::Cycle tick(engine::Cycle now) override;
+  engine::Cycle receive(const engine::Message& message, engine::Cycle now) override;
+  const char* waiting_for() const override;
+  std::uint64_t retired() const override;
+
+  std::uint32_t component_id() const { return id_; }
+  const SubCore& sub_core(std::uint32_t i) const { return sub_cores_[i]; }
+  const LsuCounters& lsu() const { return shared_.lsu.counters(); }
+  std::uint64_t instruction_lines_fetched() const { return shared_.fetch.lines_fetched(); }
+  std::uint64_t active_cycles() const { return active_cycles_; }  ///< with a resident block
+  std::uint64_t block_cycles() const { return block_cycles_; }    ///< summed over blocks
+  std::uint64_t blocks_run() const { return sequence_; }
+  void trace_with(SmTracer* tracer) { shared_.tracer = tracer; }
+  /// Closes the ledgers at the end of a launch.
+  void finish(engine::Cycle blocks_end, engine::Cycle end);
+
+ private:
+  void start_block(std::uint64_t index, std::uint32_t now);
+  void place_warps(std::uint32_t slot, std::uint32_t now);
+  void end_block(std::uint32_t slot, std::uint32_t now);
+  void respond(const engine::Message& message, std::uint32_t now);
+  std::uint32_t next() const;
+  std::uint32_t checked(engine::Cycle now) const;
+
+  engine::Scheduler& scheduler_;
+  std::uint32_t number_, id_ = 0, warp_interval_;
+  SmShared shared_;
+  std::vector<SubCore> sub_cores_;
+  std::uint32_t warp_start_free_ = 0, sequence_ = 0, next_age_ = 0;
+  std::uint32_t resident_ = 0, active_since_ = 0;
+  std::uint64_t active_cycles_ = 0, block_cycles_ = 0;
+};
+
+}  // namespace xpusim::gpu

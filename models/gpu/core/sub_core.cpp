@@ -1,0 +1,438 @@
+#include "models/gpu/core/sub_core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "models/gpu/core/sm_tracer.h"
+
+namespace xpusim::gpu {
+
+namespace {
+
+constexpr std::uint32_t kNoWarp = ~0u;
+constexpr std::uint32_t kNoLine = ~0u;
+
+std::size_t index(Port p) { return static_cast<std::size_t>(p); }
+std::size_t index(Opcode op) { return static_cast<std::size_t>(op); }
+std::uint32_t cycles(std::int64_t v) { return static_cast<std::uint32_t>(v); }
+
+}  // namespace
+
+SubCore::SubCore(SmShared& sm, std::uint32_t index_of_sm)
+    : sm_(sm), index_(index_of_sm), sites_(kWarpsOfSubCore * sm.image.site_count) {
+  ready_.fill(kBlocked);
+  const PipeParams& p = sm.params.pipes;
+  interval_[index(Port::kFma)] = cycles(p.fma_interval);
+  interval_[index(Port::kAlu)] = cycles(p.alu_interval);
+  interval_[index(Port::kFp64)] = cycles(p.fp64_interval);
+  interval_[index(Port::kXu)] = cycles(p.xu_interval);
+  interval_[index(Port::kTensor)] = cycles(p.tensor_interval);
+  interval_[index(Port::kUniform)] = cycles(p.uniform_interval);
+  interval_[index(Port::kMio)] = cycles(sm.params.mio.issue_interval);
+  interval_[index(Port::kLg)] = cycles(sm.params.mio.issue_interval);
+  interval_[index(Port::kControl)] = 1;
+  const MioParams& m = sm.params.mio;
+  latency_[index(Opcode::kMufu)] = cycles(p.xu_latency);
+  latency_[index(Opcode::kFp64)] = cycles(p.fp64_latency);
+  latency_[index(Opcode::kS2ur)] = cycles(m.special_register_latency);
+  latency_[index(Opcode::kS2r)] = cycles(m.special_register_latency);
+  latency_[index(Opcode::kShfl)] = cycles(m.shuffle_latency);
+  latency_[index(Opcode::kLds)] = cycles(m.shared_latency);
+  latency_[index(Opcode::kSts)] = cycles(m.shared_latency);
+  latency_[index(Opcode::kLdc)] = cycles(m.constant_latency);
+}
+
+void SubCore::start_warp(std::uint32_t block, std::uint32_t in_block, std::uint32_t age,
+                         std::uint32_t start, std::uint32_t now) {
+  if (resident_++ == 0) {
+    charge(now, had_warp_ ? Stall::kNoWarp : Stall::kLaunch, kNoLine);
+    active_since_ = now;
+    had_warp_ = true;
+  }
+  std::uint32_t w = 0;
+  while (warps_[w].in_use) ++w;
+  ++slots_used_;
+  Warp& v = warps_[w];
+  v = Warp{};
+  v.in_use = true;
+  v.block = static_cast<std::uint8_t>(block);
+  v.in_block = static_cast<std::uint8_t>(in_block);
+  v.last = v.start = now;
+  age_[w] = age;
+  std::fill_n(&site(w, 0), sm_.image.site_count, SiteState{});
+  prepare(w, start, Stall::kLaunch);
+  sm_.wake[index_] = std::min(sm_.wake[index_], std::max(time(w), now));
+}
+
+void SubCore::free_block(std::uint32_t block) {
+  for (Warp& v : warps_) {
+    if (!v.in_use || v.block != block) continue;
+    v.in_use = false;
+    --slots_used_;
+  }
+}
+
+std::uint32_t SubCore::tick(std::uint32_t now) {
+  std::uint32_t w = last_;
+  if (time(w) > now) {
+    w = pick(now);
+    if (w == kNoWarp) return next_time_;
+  }
+  issue(w, now);
+  last_ = w;
+  if (time(w) <= now + 1) return now + 1;
+  return std::max(now + 1, earliest());
+}
+
+std::uint32_t SubCore::pick(std::uint32_t now) {
+  std::uint32_t best = ~0u, first = kBlocked;
+  for (std::uint32_t w = 0; w < kWarpsOfSubCore; ++w) {
+    const std::uint32_t t = std::max(ready_[w], port_free_[port_[w]]);
+    first = std::min(first, t);
+    best = std::min(best, t <= now ? age_[w] : ~0u);
+  }
+  next_time_ = first;
+  if (first > now) return kNoWarp;
+  for (std::uint32_t w = 0; w < kWarpsOfSubCore; ++w) {
+    if (age_[w] == best && time(w) <= now) return w;
+  }
+  return kNoWarp;
+}
+
+std::uint32_t SubCore::earliest() const {
+  std::uint32_t first = kBlocked;
+  for (std::uint32_t w = 0; w < kWarpsOfSubCore; ++w) {
+    first = std::min(first, std::max(ready_[w], port_free_[port_[w]]));
+  }
+  return first;
+}
+
+Stall SubCore::port_reason(Port port) const {
+  switch (port) {
+    case Port::kMio:
+      return Stall::kMioThrottle;
+    case Port::kLg:
+      return sm_.lsu.lg_free() > port_free_[index(Port::kMio)] ? Stall::kLgThrottle
+                                                               : Stall::kMioThrottle;
+    default:
+      return Stall::kMathPipe;
+  }
+}
+
+void SubCore::charge(std::uint32_t until, Stall reason, std::uint32_t line) {
+  const std::uint64_t from = ledger_.charged();
+  if (until <= from) return;
+  ledger_.charge_until(until, reason);
+  if (line != kNoLine) {
+    sm_.profile.line_cycles[line * Ledger::kReasons + static_cast<std::size_t>(reason)] +=
+        until - from;
+  }
+  if (sm_.tracer) sm_.tracer->phase(index_, reason, from, until);
+}
+
+void SubCore::account(std::uint32_t w, std::uint32_t now, const IssueWord& in) {
+  Warp& v = warps_[w];
+  const std::uint32_t ready = ready_[w];
+  const Stall reason = port_reason(in.port);
+  // The warp's own life: what held it, then the port, then other warps.
+  const std::uint32_t held = std::max(ready, v.last);
+  const std::uint32_t free = std::clamp(port_free_[port_[w]], held, now);
+  const std::uint32_t taken =
+      std::clamp(port_free_[port_[w]] + 1 - interval_[port_[w]], held, free);
+  warp_stalls_[static_cast<std::size_t>(v.why)] += held - v.last;
+  warp_stalls_[static_cast<std::size_t>(reason)] += free - taken;
+  warp_stalls_[static_cast<std::size_t>(Stall::kNotSelected)] += now - held - (free - taken);
+  v.last = now + 1;
+  // The sub-core's cycles: an idle one was lost to what held the warp that issues next.
+  if (ledger_.charged() < now) {
+    charge(std::min(ready, now), v.why, in.line);
+    charge(now, reason, in.line);
+  }
+  charge(now + 1, Stall::kIssued, in.line);
+}
+
+void SubCore::issue(std::uint32_t w, std::uint32_t now) {
+  Warp& v = warps_[w];
+  const IssueWord in = sm_.image.code[v.pc];
+  account(w, now, in);
+  ++sm_.profile.executed[v.pc];
+  checksum_ = checksum_ * 0x9E3779B97F4A7C15ull + ((static_cast<std::uint64_t>(now) << 24) ^
+                                                   (static_cast<std::uint64_t>(w) << 16) ^ v.pc);
+  port_free_[index(in.port)] = now + interval_[index(in.port)];
+  std::uint32_t next = now + in.stall;
+  Stall why = Stall::kWait;
+  std::uint32_t target = v.pc + 1u;
+  switch (in.action) {
+    case Action::kFixed:
+      break;
+    case Action::kTimed:
+      raise(v, in.sets, now + latency_[index(in.op)], false);
+      break;
+    case Action::kMio:
+    case Action::kConstant:
+      raise(v, in.sets, issue_mio(v, in, now), false);
+      break;
+    case Action::kLoad:
+    case Action::kStore:
+    case Action::kAtomic:
+    case Action::kReduction:
+      issue_global(w, in, now);
+      break;
+    case Action::kBranch:
+      if (!branch_taken(w, in)) break;
+      target = in.target;
+      next = now + std::max<std::uint32_t>(in.stall, cycles(sm_.params.fetch.branch_latency));
+      why = Stall::kBranch;
+      v.entered_line = true;
+      break;
+    case Action::kBarrier:
+      v.pc = static_cast<std::uint16_t>(target);
+      arrive(w, now);
+      return;
+    case Action::kMembar:
+      v.pc = static_cast<std::uint16_t>(target);
+      v.earliest = now + cycles(sm_.params.mio.membar_latency);
+      if (v.stores > 0) {
+        v.wait = Wait::kMembar;
+        ready_[w] = kBlocked;
+      } else {
+        prepare(w, v.earliest, Stall::kMembar);
+      }
+      return;
+    case Action::kExit:
+      if (!exits(w, in)) break;
+      exit_warp(w, now);
+      return;
+  }
+  v.pc = static_cast<std::uint16_t>(target);
+  prepare(w, next, why);
+}
+
+void SubCore::prepare(std::uint32_t w, std::uint32_t at, Stall why) {
+  Warp& v = warps_[w];
+  const IssueWord& in = sm_.image.code[v.pc];
+  if (v.pc % kInstructionsOfLine == 0 || v.entered_line) {
+    v.entered_line = false;
+    if (const std::uint32_t fetched = sm_.fetch.enter(v.pc, at); fetched > at) {
+      at = fetched;
+      why = Stall::kNoInstruction;
+    }
+  }
+  port_[w] = static_cast<std::uint32_t>(in.port);
+  v.why = why;
+  if (in.wait_mask == 0) {
+    v.wait = Wait::kNothing;
+    ready_[w] = at;
+    return;
+  }
+  v.earliest = at;
+  check_scoreboards(w);
+}
+
+void SubCore::check_scoreboards(std::uint32_t w) {
+  Warp& v = warps_[w];
+  std::uint32_t at = v.earliest;
+  for (std::uint32_t m = sm_.image.code[v.pc].wait_mask; m != 0; m &= m - 1) {
+    const auto sb = static_cast<std::uint32_t>(__builtin_ctz(m));
+    const Stall reason = v.long_mask >> sb & 1u ? Stall::kLongScoreboard : Stall::kShortScoreboard;
+    if (v.count[sb] > 0) {
+      v.wait = Wait::kScoreboard;
+      v.why = reason;
+      ready_[w] = kBlocked;
+      return;
+    }
+    if (v.clear[sb] > at) {
+      at = v.clear[sb];
+      v.why = reason;
+    }
+  }
+  v.wait = Wait::kNothing;
+  ready_[w] = at;
+}
+
+void SubCore::raise(Warp& v, std::uint32_t scoreboard, std::uint32_t until, bool is_long) {
+  if (scoreboard >= kScoreboards) return;
+  if (until == kBlocked) {
+    ++v.count[scoreboard];
+  } else {
+    v.clear[scoreboard] = std::max(v.clear[scoreboard], until);
+  }
+  const auto bit = static_cast<std::uint8_t>(1u << scoreboard);
+  v.long_mask = static_cast<std::uint8_t>(is_long ? v.long_mask | bit : v.long_mask & ~bit);
+}
+
+void SubCore::take_mio_port(std::uint32_t now) {
+  const std::uint32_t free = std::max(now + interval_[index(Port::kMio)], sm_.lsu.mio_free(index_));
+  port_free_[index(Port::kMio)] = free;
+  port_free_[index(Port::kLg)] = std::max(free, sm_.lsu.lg_free());
+}
+
+std::uint32_t SubCore::issue_mio(Warp& v, const IssueWord& in, std::uint32_t now) {
+  const bool acts = in.action == Action::kConstant || in.vector == 0 || v.in_block < in.vector;
+  if (!acts) return now + latency_[index(in.op)];
+  std::uint32_t served = sm_.lsu.enter_mio(index_, now, in.passes);
+  take_mio_port(now);
+  raise(v, in.reads, served + cycles(sm_.params.mio.read_latency), false);
+  if (in.action == Action::kConstant) {
+    if (sm_.constants_ready == kBlocked) {
+      sm_.constants_ready = served + cycles(sm_.params.fetch.constant_miss_latency);
+    }
+    served = std::max(served, sm_.constants_ready);
+  } else {
+    sm_.lsu.count_wavefronts(in.passes);
+    served += in.passes - 1u;
+  }
+  return served + latency_[index(in.op)];
+}
+
+const exec::Access* SubCore::access_of(Warp& v, std::uint32_t w, const IssueWord& in) {
+  BlockRun& run = sm_.blocks[v.block].run;
+  const std::uint32_t occurrence = site(w, in.site).next;
+  if (in.site == run.effect_site && occurrence == run.effect_occurrence) sm_.source.advance(run);
+  while (run.trace.access_count(in.site) <= occurrence) {
+    if (!sm_.source.advance(run)) return nullptr;
+  }
+  return &run.trace.access(in.site, occurrence);
+}
+
+std::int64_t SubCore::decision_of(Warp& v, std::uint32_t site_number, std::uint32_t occurrence) {
+  BlockRun& run = sm_.blocks[v.block].run;
+  while (run.trace.decision_count(site_number) <= occurrence) {
+    if (!sm_.source.advance(run)) return 0;
+  }
+  return run.trace.decision(site_number, occurrence);
+}
+
+void SubCore::issue_global(std::uint32_t w, const IssueWord& in, std::uint32_t now) {
+  Warp& v = warps_[w];
+  WarpFootprint& f = sm_.footprint;
+  f.count = 0;
+  f.wavefronts = 0;
+  if (const exec::Access* a = access_of(v, w, in)) {
+    sm_.image.footprints[in.site].touch(*a, v.in_block, in.vector, f);
+  }
+  if (in.last_of_site) ++site(w, in.site).next;
+  const bool stores = in.action != Action::kLoad;
+  const std::uint32_t passes = stores ? std::max(1u, f.wavefronts) : 1u;
+  const std::uint32_t served = sm_.lsu.enter_mio(index_, now, passes);
+  raise(v, in.reads, served + cycles(sm_.params.mio.read_latency), false);
+  const WarpRef who{age_[w], static_cast<std::uint8_t>(index_), static_cast<std::uint8_t>(w),
+                    in.sets, v.block};
+  const std::uint32_t done = sm_.lsu.access(in.action, who, f, served, now);
+  raise(v, in.sets, done, true);
+  if (in.action == Action::kStore || in.action == Action::kReduction) {
+    if (done == kBlocked) {
+      ++v.stores;
+      ++sm_.blocks[v.block].stores_left;
+    }
+  }
+  take_mio_port(now);
+  for (std::uint32_t s = 0; s < kSubCores; ++s) sm_.sub_cores[s].lg_queue_free(sm_.lsu.lg_free());
+}
+
+void SubCore::lg_queue_free(std::uint32_t at) {
+  port_free_[index(Port::kLg)] = std::max(at, port_free_[index(Port::kMio)]);
+}
+
+bool SubCore::branch_taken(std::uint32_t w, const IssueWord& in) {
+  if (in.branch == Branch::kAlways) return true;
+  SiteState& s = site(w, in.site);
+  switch (in.branch) {
+    case Branch::kLoopEntry:
+      s.left = static_cast<std::uint32_t>(
+          std::max<std::int64_t>(0, decision_of(warps_[w], in.site, s.next++)));
+      return s.left == 0;
+    case Branch::kLoopBack:
+      if (s.left > 0) --s.left;
+      return s.left > 0;
+    default:
+      return decision_of(warps_[w], in.site, s.next++) == 0;
+  }
+}
+
+void SubCore::arrive(std::uint32_t w, std::uint32_t now) {
+  Warp& v = warps_[w];
+  ResidentBlock& block = sm_.blocks[v.block];
+  v.wait = Wait::kBarrier;
+  v.why = Stall::kBarrier;
+  ready_[w] = kBlocked;
+  block.at_barrier |= 1ull << (index_ * kWarpsOfSubCore + w);
+  release_barrier(block, now);
+}
+
+void SubCore::release_barrier(ResidentBlock& block, std::uint32_t now) {
+  if (static_cast<std::uint32_t>(__builtin_popcountll(block.at_barrier)) < block.warps_left) return;
+  const std::uint32_t at = now + cycles(sm_.params.mio.barrier_latency);
+  for (std::uint64_t m = std::exchange(block.at_barrier, 0); m != 0; m &= m - 1) {
+    const auto bit = static_cast<std::uint32_t>(__builtin_ctzll(m));
+    sm_.sub_cores[bit / kWarpsOfSubCore].leave_barrier(bit % kWarpsOfSubCore, at);
+  }
+}
+
+void SubCore::leave_barrier(std::uint32_t w, std::uint32_t at) {
+  prepare(w, at, Stall::kBarrier);
+  sm_.wake[index_] = std::min(sm_.wake[index_], time(w));
+}
+
+bool SubCore::exits(std::uint32_t w, const IssueWord& in) {
+  if (!in.by_site) return true;
+  Warp& v = warps_[w];
+  const exec::Access* a = access_of(v, w, in);
+  return a == nullptr || !sm_.image.footprints[in.site].any_active(*a, v.in_block, in.vector);
+}
+
+void SubCore::exit_warp(std::uint32_t w, std::uint32_t now) {
+  Warp& v = warps_[w];
+  v.wait = Wait::kExited;
+  ready_[w] = kBlocked;
+  warp_cycles_ += now + 1 - v.start;
+  if (--resident_ == 0) active_cycles_ += now + 1 - active_since_;
+  ResidentBlock& block = sm_.blocks[v.block];
+  if (--block.warps_left == 0) {
+    sm_.ended_block = v.block;
+  } else if (block.at_barrier != 0) {
+    release_barrier(block, now);
+  }
+}
+
+void SubCore::complete(const Completion& c) {
+  const std::uint32_t w = c.who.warp;
+  Warp& v = warps_[w];
+  if (!v.in_use || age_[w] != c.who.age || v.wait == Wait::kExited) return;
+  if (c.store) {
+    if (--v.stores == 0 && v.wait == Wait::kMembar) {
+      prepare(w, std::max(v.earliest, c.ready), Stall::kMembar);
+      sm_.wake[index_] = std::min(sm_.wake[index_], time(w));
+    }
+  }
+  if (c.who.scoreboard >= kScoreboards) return;
+  --v.count[c.who.scoreboard];
+  v.clear[c.who.scoreboard] = std::max(v.clear[c.who.scoreboard], c.ready);
+  if (v.wait != Wait::kScoreboard) return;
+  check_scoreboards(w);
+  sm_.wake[index_] = std::min(sm_.wake[index_], time(w));
+}
+
+void SubCore::finish(std::uint32_t blocks_end, std::uint32_t end) {
+  charge(blocks_end, had_warp_ ? Stall::kNoWarp : Stall::kLaunch, kNoLine);
+  charge(end, Stall::kDrain, kNoLine);
+}
+
+const char* SubCore::waiting_for() const {
+  for (const Warp& v : warps_) {
+    if (!v.in_use) continue;
+    switch (v.wait) {
+      case Wait::kScoreboard:
+        return "a warp waits for a scoreboard";
+      case Wait::kBarrier:
+        return "a warp waits at a block barrier";
+      case Wait::kMembar:
+        return "a warp waits for its stores";
+      default:
+        break;
+    }
+  }
+  return "";
+}
+
+}  // namespace xpusim::gpu

@@ -1,0 +1,163 @@
+#pragma once
+
+// A sub-core (the vendor's SM sub-partition): up to 16 warps and their issue logic.
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "models/gpu/core/block_source.h"
+#include "models/gpu/core/fetch.h"
+#include "models/gpu/core/kernel_image.h"
+#include "models/gpu/core/lsu.h"
+#include "models/gpu/core/stall.h"
+#include "sim/stats/ledger.h"
+
+namespace xpusim::gpu {
+
+inline constexpr std::uint32_t kWarpsOfSubCore = 16;
+
+class SubCore;
+class SmTracer;
+
+/// A block on an SM.
+struct ResidentBlock {
+  BlockRun run;
+  bool used = false;
+  std::uint32_t sequence = 0;     ///< of the SM's blocks
+  std::uint32_t begun = 0;        ///< cycle
+  std::uint32_t warps_left = 0;   ///< that have not exited
+  std::uint32_t stores_left = 0;  ///< accesses that are not yet performed
+  std::uint64_t at_barrier = 0;   ///< bit sub_core * 16 + warp
+};
+
+/// What the sub-cores of an SM share.
+struct SmShared {
+  SmShared(const SmParams& p, KernelImage& kernel, LaunchProfile& counts,
+           BlockSource& blocks_source, std::int64_t l1_bytes)
+      : params(p),
+        image(kernel),
+        profile(counts),
+        source(blocks_source),
+        lsu(p.mio, l1_bytes),
+        fetch(p.fetch, kernel.code.size()),
+        blocks(static_cast<std::size_t>(p.blocks)) {
+    wake.fill(kBlocked);
+  }
+  const SmParams& params;
+  KernelImage& image;
+  LaunchProfile& profile;
+  BlockSource& source;
+  Lsu lsu;
+  InstructionFetch fetch;
+  std::vector<ResidentBlock> blocks;
+  SubCore* sub_cores = nullptr;
+  std::array<std::uint32_t, kSubCores> wake;  ///< when each sub-core can next issue
+  std::uint32_t constants_ready = kBlocked;   ///< kBlocked: no constant was read yet
+  std::uint32_t ended_block = kBlocked;       ///< a block whose last warp has just exited
+  WarpFootprint footprint;
+  SmTracer* tracer = nullptr;
+};
+
+/// Picks one warp a cycle, greedy then oldest: the warp that issued last while it can, else the
+/// oldest that can (what the vendor does is not public; newer studies see a compiler hint and the
+/// youngest). A warp can issue when its stall count has run out, the scoreboards that its
+/// instruction waits for are clear, its line is fetched and the port is free; the control words
+/// that the compiler set are obeyed as they stand, registers are not looked at. Left out: register
+/// bank conflicts, the operand collector, dual issue, and replays.
+class SubCore {
+ public:
+  using Ledger = stats::Ledger<Stall>;
+
+  SubCore(SmShared& sm, std::uint32_t index);
+
+  std::uint32_t free_slots() const { return kWarpsOfSubCore - slots_used_; }
+  /// Gives warp `in_block` of a block a slot; it may issue from `start` on.
+  void start_warp(std::uint32_t block, std::uint32_t in_block, std::uint32_t age,
+                  std::uint32_t start, std::uint32_t now);
+  /// The block's warps have all exited and its stores are performed: their slots are free.
+  void free_block(std::uint32_t block);
+
+  /// Issues at most one instruction at `now`; returns the next cycle at which it may be able to.
+  std::uint32_t tick(std::uint32_t now);
+  /// The cycle at which a warp can issue as things stand, or kBlocked.
+  std::uint32_t time(std::uint32_t warp) const {
+    return std::max(ready_[warp], port_free_[port_[warp]]);
+  }
+
+  void complete(const Completion& c);
+  void leave_barrier(std::uint32_t warp, std::uint32_t at);
+  void lg_queue_free(std::uint32_t at);  ///< of the L1: the first cycle with room
+  /// Charges what is left, at the end of a launch: no warp until `blocks_end`, drain until `end`.
+  void finish(std::uint32_t blocks_end, std::uint32_t end);
+
+  const Ledger& ledger() const { return ledger_; }
+  std::uint64_t warp_stall(Stall s) const { return warp_stalls_[static_cast<std::size_t>(s)]; }
+  std::uint64_t issued() const { return ledger_.of(Stall::kIssued); }
+  std::uint64_t warp_cycles() const { return warp_cycles_; }      ///< sum of the warps' lives
+  std::uint64_t active_cycles() const { return active_cycles_; }  ///< with at least one warp
+  std::uint64_t checksum() const { return checksum_; }            ///< over (cycle, warp, pc)
+  const char* waiting_for() const;
+
+ private:
+  enum class Wait : std::uint8_t { kNothing, kScoreboard, kBarrier, kMembar, kExited };
+  struct SiteState {
+    std::uint32_t next = 0;  ///< occurrences begun (control) or ended (memory)
+    std::uint32_t left = 0;  ///< loops: iterations left
+  };
+  struct Warp {
+    std::uint16_t pc = 0;
+    std::uint8_t block = 0, in_block = 0;
+    Wait wait = Wait::kExited;
+    Stall why = Stall::kLaunch;  ///< what held it until it was ready
+    bool in_use = false, entered_line = false;
+    std::uint8_t long_mask = 0;  ///< scoreboards that wait for the L1 and beyond
+    std::array<std::uint8_t, kScoreboards> count{};   ///< raised, until an event
+    std::array<std::uint32_t, kScoreboards> clear{};  ///< raised, until this cycle
+    std::uint32_t last = 0;  ///< cycle up to which its life is accounted for
+    std::uint32_t start = 0, earliest = 0;
+    std::uint32_t stores = 0;  ///< accesses that are not yet performed
+  };
+
+  std::uint32_t pick(std::uint32_t now);
+  std::uint32_t earliest() const;
+  void issue(std::uint32_t w, std::uint32_t now);
+  void account(std::uint32_t w, std::uint32_t now, const IssueWord& in);
+  void charge(std::uint32_t until, Stall reason, std::uint32_t line);
+  void prepare(std::uint32_t w, std::uint32_t at, Stall why);
+  void check_scoreboards(std::uint32_t w);
+  void raise(Warp& v, std::uint32_t scoreboard, std::uint32_t until, bool is_long);
+  Stall port_reason(Port port) const;
+
+  std::uint32_t issue_mio(Warp& v, const IssueWord& in, std::uint32_t now);
+  void issue_global(std::uint32_t w, const IssueWord& in, std::uint32_t now);
+  void take_mio_port(std::uint32_t now);
+  const exec::Access* access_of(Warp& v, std::uint32_t w, const IssueWord& in);
+  std::int64_t decision_of(Warp& v, std::uint32_t site, std::uint32_t occurrence);
+  bool branch_taken(std::uint32_t w, const IssueWord& in);
+  void arrive(std::uint32_t w, std::uint32_t now);
+  void release_barrier(ResidentBlock& block, std::uint32_t now);
+  bool exits(std::uint32_t w, const IssueWord& in);
+  void exit_warp(std::uint32_t w, std::uint32_t now);
+
+  SiteState& site(std::uint32_t w, std::uint32_t s) { return sites_[w * sm_.image.site_count + s]; }
+
+  alignas(64) std::array<std::uint32_t, kWarpsOfSubCore> ready_;  // kBlocked: an event has to come
+  alignas(64) std::array<std::uint32_t, kWarpsOfSubCore> port_{};
+  alignas(64) std::array<std::uint32_t, kWarpsOfSubCore> age_{};
+  alignas(64) std::array<std::uint32_t, 16> port_free_{};
+  std::array<std::uint32_t, kPorts> interval_{};
+  std::array<std::uint32_t, static_cast<std::size_t>(Opcode::kCount)> latency_{};
+  std::uint32_t last_ = 0, next_time_ = kBlocked;
+  std::uint32_t resident_ = 0, slots_used_ = 0, active_since_ = 0;
+  SmShared& sm_;
+  std::uint32_t index_;
+  std::array<Warp, kWarpsOfSubCore> warps_{};
+  std::vector<SiteState> sites_;
+  Ledger ledger_;
+  std::array<std::uint64_t, Ledger::kReasons> warp_stalls_{};
+  std::uint64_t warp_cycles_ = 0, active_cycles_ = 0, checksum_ = 0;
+  bool had_warp_ = false;
+};
+
+}  // namespace xpusim::gpu

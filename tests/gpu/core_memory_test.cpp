@@ -1,0 +1,163 @@
+// What an SM's memory side asks for, when, and how long warps wait.
+
+#include "tests/gpu/core_harness.h"
+
+namespace xpusim::gpu::test {
+namespace {
+
+Instruction load(std::uint32_t site, std::uint8_t scoreboard, std::uint16_t vector = 0) {
+  Instruction in = op(Opcode::kLdg);
+  in.site = site;
+  in.sets = scoreboard;
+  in.vector = vector;
+  in.width = 4;
+  return in;
+}
+Instruction store(std::uint32_t site) {
+  Instruction in = op(Opcode::kStg);
+  in.site = site;
+  in.width = 4;
+  return in;
+}
+Instruction use(std::uint8_t mask) {
+  Instruction in = op(Opcode::kFma, 4);
+  in.wait_mask = mask;
+  return in;
+}
+Program program(std::vector<Instruction> code, int warps = 1, int vectors = 1, int sites = 1) {
+  Program p;
+  p.name = "test";
+  p.num_warps = warps;
+  p.registers_per_thread = 16;
+  p.code = std::move(code);
+  p.code.push_back(op(Opcode::kExit));
+  for (int s = 0; s < sites; ++s) p.sites.push_back(row_layout(warps, vectors));
+  return p;
+}
+
+TEST(SmMemory, ALoadTakesTheMemorysLatencyAndTheSmsOwn) {
+  Rig rig(program({load(0, 0), use(1)}));
+  rig.params.mio.fill_latency = 12;
+  rig.memory_latency = 500;
+  rig.source.write = [](BlockRun& run) { run.trace.add_access(0) = row_access(4096, 32); };
+  rig.run();
+  // Issued at 0, leaves at 1, back at 501, written at 513; the exit four cycles later.
+  EXPECT_EQ(rig.sub().warp_cycles(), 518u);
+  EXPECT_EQ(rig.stall(Stall::kLongScoreboard), 512u);
+  ASSERT_EQ(rig.memory->sent.size(), 1u);
+  EXPECT_EQ(rig.memory->sent[0].message.address, 4096u);
+  EXPECT_EQ(rig.memory->sent[0].message.data, 0xfu);
+}
+
+TEST(SmMemory, ASecondLoadOfALineHitsTheL1) {
+  Rig rig(program({load(0, 0), use(1), load(1, 0), use(1)}, 1, 1, 2));
+  rig.params.mio.l1_latency = 33;
+  rig.source.write = [](BlockRun& run) {
+    run.trace.add_access(0) = row_access(4096, 32);
+    run.trace.add_access(1) = row_access(4096, 32);
+  };
+  rig.run();
+  EXPECT_EQ(rig.memory->sent.size(), 1u);
+  EXPECT_EQ(rig.sms[0]->lsu().load_sectors, 8u);
+  EXPECT_EQ(rig.sms[0]->lsu().load_sectors_hit, 4u);
+  // 0, 113 (1 + 100 + 12), second load at 117, its use at 117 + 1 + 33, exit at 155.
+  EXPECT_EQ(rig.sub().warp_cycles(), 156u);
+}
+
+TEST(SmMemory, ALoadOfALineOnItsWayWaitsForItWithoutAskingAgain) {
+  Rig rig(program({load(0, 0), load(1, 1), use(2)}, 1, 1, 2));
+  rig.source.write = [](BlockRun& run) {
+    run.trace.add_access(0) = row_access(4096, 32);
+    run.trace.add_access(1) = row_access(4096, 32);
+  };
+  rig.run();
+  EXPECT_EQ(rig.memory->sent.size(), 1u);
+  EXPECT_EQ(rig.sub().warp_cycles(), 1u + 100u + 12u + 4u + 1u);
+}
+
+TEST(SmMemory, ARequestNeverLeavesItsAlignedBlock) {
+  Rig rig(program({load(0, 0), use(1)}));
+  // 32 lanes, 32 bytes apart, from 256 bytes before a block's end: two messages of 8 and two of 8.
+  rig.source.write = [](BlockRun& run) {
+    run.trace.add_access(0) = row_access(4096 + 256, 32, 32);
+  };
+  rig.run();
+  std::uint32_t sectors = 0;
+  for (const auto& s : rig.memory->sent) {
+    const std::uint64_t first = s.message.address / memory::kBlockBytes;
+    const int top = 63 - std::countl_zero(s.message.data);
+    EXPECT_EQ((s.message.address + static_cast<std::uint64_t>(top) * 32) / memory::kBlockBytes,
+              first);
+    sectors += memory::sectors(s.message);
+  }
+  EXPECT_EQ(sectors, 32u);
+  EXPECT_EQ(rig.sms[0]->lsu().load_sectors, 32u);
+}
+
+TEST(SmMemory, ABlocksSlotIsTakenUntilItsStoresArePerformed) {
+  Rig rig(program({store(0)}));
+  rig.memory_latency = 1000;
+  rig.source.write = [](BlockRun& run) {
+    run.trace.add_access(0) = row_access(4096, 32, 4, exec::AccessKind::kStore);
+  };
+  rig.run();
+  EXPECT_EQ(rig.sub().warp_cycles(), 2u);
+  EXPECT_EQ(rig.sms[0]->block_cycles(), 1002u);  // leaves at 1, performed at 1001
+  EXPECT_EQ(rig.sms[0]->lsu().store_sectors, 4u);
+}
+
+TEST(SmMemory, AFullL1QueueThrottlesWithItsOwnReason) {
+  Rig rig(program({load(0, 0, 0), load(0, 0, 1), load(0, 0, 2), load(0, 0, 3)}, 1, 4));
+  rig.params.mio.lg_queue = 1;
+  // 32 lanes in 32 different lines: the tag stage takes 32 cycles a load.
+  rig.source.write = [](BlockRun& run) { run.trace.add_access(0) = row_access(4096, 128, 128); };
+  rig.run();
+  EXPECT_GT(rig.stall(Stall::kLgThrottle), 50u);
+  EXPECT_EQ(rig.stall(Stall::kMathPipe), 0u);
+}
+
+TEST(SmMemory, SectorsAskedForAreBoundedAndAllComeBack) {
+  std::vector<Instruction> code;
+  for (int v = 0; v < 16; ++v) code.push_back(load(0, 0, static_cast<std::uint16_t>(v)));
+  code.push_back(use(1));
+  Rig rig(program(std::move(code), 4, 16));
+  rig.params.mio.outstanding_sectors = 64;
+  rig.blocks = 12;
+  rig.source.write = [](BlockRun& run) {
+    run.trace.add_access(0) = row_access(1 << 20 | run.index << 14, 2048);
+  };
+  rig.run();
+  const LsuCounters& c = rig.sms[0]->lsu();
+  EXPECT_EQ(c.load_sectors, 12u * 2048u * 4u / 32u);
+  EXPECT_EQ(c.sectors_requested, c.load_sectors - c.load_sectors_hit);
+  EXPECT_EQ(c.sectors_requested, c.sectors_done);
+  // Little's law: 64 sectors every 100 cycles.
+  EXPECT_GT(rig.dispatcher->end(), c.sectors_requested / 64 * 100);
+}
+
+TEST(SmMemory, AFenceWaitsForTheStoresBeforeIt) {
+  Rig rig(program({store(0), op(Opcode::kMembar)}));
+  rig.memory_latency = 700;
+  rig.params.mio.membar_latency = 50;
+  rig.source.write = [](BlockRun& run) {
+    run.trace.add_access(0) = row_access(4096, 32, 4, exec::AccessKind::kStore);
+  };
+  rig.run();
+  EXPECT_GE(rig.sub().warp_cycles(), 700u);
+  EXPECT_GT(rig.stall(Stall::kMembar), 600u);
+}
+
+TEST(SmMemory, BankConflictsTakePassesOfTheDataStage) {
+  Instruction lds = op(Opcode::kLds);
+  lds.width = 4;
+  lds.sets = 0;
+  lds.extra_passes = 31;
+  Rig rig(program({lds, use(1)}));
+  rig.params.mio.shared_latency = 29;
+  rig.run();
+  EXPECT_EQ(rig.sub().warp_cycles(), 1u + 31u + 29u + 4u + 1u);
+  EXPECT_EQ(rig.sms[0]->lsu().wavefronts, 32u);
+}
+
+}  // namespace
+}  // namespace xpusim::gpu::test

@@ -1,0 +1,182 @@
+// Hand-computed cycles of tiny programs on one SM.
+
+#include "tests/gpu/core_harness.h"
+
+namespace xpusim::gpu::test {
+namespace {
+
+Program program(std::vector<Instruction> code, int warps = 1) {
+  Program p;
+  p.name = "test";
+  p.num_warps = warps;
+  p.registers_per_thread = 16;
+  p.code = std::move(code);
+  p.code.push_back(op(Opcode::kExit));
+  return p;
+}
+
+std::vector<Instruction> repeat(Instruction in, int n) {
+  return std::vector<Instruction>(static_cast<std::size_t>(n), in);
+}
+
+TEST(SubCore, ADependentChainIssuesEveryStallCount) {
+  Rig rig(program(repeat(op(Opcode::kFma, 4), 10)));
+  rig.run();
+  // Issue at 0, 4, ..., 36; the exit at 40.
+  EXPECT_EQ(rig.sub().warp_cycles(), 41u);
+  EXPECT_EQ(rig.stall(Stall::kIssued), 11u);
+  EXPECT_EQ(rig.stall(Stall::kWait), 30u);
+}
+
+TEST(SubCore, TwoWarpsFillEachOthersGaps) {
+  Rig rig(program(repeat(op(Opcode::kFma, 4), 10), 5));  // warps 0 and 4 share sub-core 0
+  rig.run();
+  EXPECT_EQ(rig.sub(0).active_cycles(), 42u);  // the second warp runs one cycle behind
+  EXPECT_EQ(rig.sub(0).warp_cycles(), 41u + 42u);
+  EXPECT_EQ(rig.sub(0).warp_stall(Stall::kNotSelected), 1u);
+  EXPECT_EQ(rig.sub(1).active_cycles(), 41u);
+}
+
+TEST(SubCore, TheSpecialFunctionUnitTakesOneWarpEveryEightCycles) {
+  Rig rig(program(repeat(op(Opcode::kMufu), 4)));
+  rig.run();
+  EXPECT_EQ(rig.sub().warp_cycles(), 26u);  // 0, 8, 16, 24, exit at 25
+  EXPECT_EQ(rig.stall(Stall::kMathPipe), 21u);
+}
+
+TEST(SubCore, AResultOfTheSpecialFunctionUnitIsWaitedForByScoreboard) {
+  Instruction mufu = op(Opcode::kMufu);
+  mufu.sets = 2;
+  Instruction add = op(Opcode::kFma, 4);
+  add.wait_mask = 1u << 2;
+  Rig rig(program({mufu, add}));
+  rig.params.pipes.xu_latency = 18;
+  rig.run();
+  EXPECT_EQ(rig.sub().warp_cycles(), 23u);  // 0, 18, exit at 22
+  EXPECT_EQ(rig.stall(Stall::kShortScoreboard), 17u);
+}
+
+TEST(SubCore, ABarrierReleasesAllWarpsAfterTheLastHasCome) {
+  Rig rig(program({op(Opcode::kBar)}, 2));  // on sub-cores 0 and 1
+  rig.launch.warp_interval = 10;
+  rig.params.mio.barrier_latency = 30;
+  rig.run();
+  EXPECT_EQ(rig.sub(0).warp_cycles(), 41u);  // arrives at 0, goes on at 10 + 30
+  EXPECT_EQ(rig.sub(1).warp_cycles(), 41u);
+  EXPECT_EQ(rig.sub(0).warp_stall(Stall::kBarrier), 39u);
+  EXPECT_EQ(rig.sub(1).warp_stall(Stall::kBarrier), 29u);
+  EXPECT_EQ(rig.sub(1).warp_stall(Stall::kLaunch), 10u);
+}
+
+TEST(SubCore, AnExitedWarpIsNotWaitedForAtABarrier) {
+  // Warp 1's half of the site is masked off, so it leaves at the guarded exit.
+  Instruction leave = op(Opcode::kExit);
+  leave.site = 0;
+  Program p = program({leave, op(Opcode::kBar)}, 2);
+  p.sites.push_back(row_layout(2));
+  Rig rig(std::move(p));
+  rig.source.write = [](BlockRun& run) {
+    exec::Access a = row_access(4096, 64);
+    a.masked = true;
+    a.mask.shape = {64};
+    a.mask.dtype = kernel::DType::kI1;
+    a.mask.form = exec::TileForm::kBox;
+    a.mask.box.low.push_back(0);
+    a.mask.box.high.push_back(32);
+    run.trace.add_access(0) = a;
+  };
+  rig.run();
+  EXPECT_EQ(rig.sub(0).issued(), 3u);
+  EXPECT_EQ(rig.sub(1).issued(), 1u);
+  EXPECT_EQ(rig.sub(0).warp_cycles(), 32u);  // exit guard 0, barrier 1, exit at 31
+}
+
+TEST(SubCore, ALoopRunsAsOftenAsTheTraceSays) {
+  Instruction entry = op(Opcode::kBra), back = op(Opcode::kBra);
+  entry.branch = Branch::kLoopEntry;
+  entry.site = back.site = 0;
+  entry.target = 3;
+  back.branch = Branch::kLoopBack;
+  back.target = 1;
+  for (std::int64_t trips : {0, 1, 7}) {
+    Rig rig(program({entry, op(Opcode::kFma, 4), back}));
+    rig.source.write = [&](BlockRun& run) { run.trace.add_decision(0, trips); };
+    rig.run();
+    EXPECT_EQ(rig.profile->executed[1], static_cast<std::uint64_t>(trips));
+    EXPECT_EQ(rig.profile->executed[2], static_cast<std::uint64_t>(trips));
+    EXPECT_EQ(rig.profile->executed[3], 1u);
+  }
+}
+
+TEST(SubCore, ATakenBranchWaitsForItsTarget) {
+  Instruction jump = op(Opcode::kBra);
+  jump.target = 1;
+  Rig rig(program({jump}));
+  rig.params.fetch.branch_latency = 12;
+  rig.run();
+  EXPECT_EQ(rig.sub().warp_cycles(), 13u);
+  EXPECT_EQ(rig.stall(Stall::kBranch), 11u);
+}
+
+TEST(SubCore, TheFirstPassWaitsForTheInstructionCache) {
+  Rig rig(program(repeat(op(Opcode::kFma), 16)));  // two lines, and the exit's
+  rig.params.fetch.miss_latency = 100;
+  rig.params.fetch.prefetch_lines = 1;
+  rig.params.fetch.line_interval = 20;
+  rig.run();
+  // Line 0 at 100 (with line 1 at 120), issue 100-107, 120-127; line 2 is asked for when line 1 is
+  // entered at 108: 208.
+  EXPECT_EQ(rig.sub().warp_cycles(), 209u);
+  EXPECT_EQ(rig.sms[0]->instruction_lines_fetched(), 3u);
+  EXPECT_EQ(rig.stall(Stall::kNoInstruction), 100u + 12u + 80u);
+}
+
+TEST(SubCore, EveryCycleIsChargedToOneReason) {
+  Instruction mufu = op(Opcode::kMufu);
+  mufu.sets = 0;
+  Instruction use = op(Opcode::kAlu, 5);
+  use.wait_mask = 1;
+  Rig rig(program({mufu, use, op(Opcode::kBar), mufu, use}, 8));
+  rig.blocks = 20;
+  rig.run();
+  for (std::uint32_t s = 0; s < kSubCores; ++s) {
+    EXPECT_EQ(rig.sub(s).ledger().sum(), rig.dispatcher->end());
+    EXPECT_EQ(rig.sub(s).ledger().lived(), rig.dispatcher->end());
+  }
+  std::uint64_t issued = 0;
+  for (std::uint64_t n : rig.profile->executed) issued += n;
+  EXPECT_EQ(issued, 20u * 8u * 6u);
+}
+
+TEST(SubCore, SkippingIdleCyclesChangesNothing) {
+  auto checksum = [](engine::Scheduler::Mode mode) {
+    Instruction load = op(Opcode::kLdg);
+    load.site = 0;
+    load.sets = 1;
+    load.width = 4;
+    Instruction mufu = op(Opcode::kMufu);
+    mufu.wait_mask = 2;
+    mufu.sets = 0;
+    Instruction use = op(Opcode::kAlu, 5);
+    use.wait_mask = 1;
+    Program p = program({load, mufu, use, op(Opcode::kBar), op(Opcode::kFma, 4)}, 4);
+    p.sites.push_back(row_layout(4));
+    Rig rig(std::move(p));
+    rig.params.count = 3;
+    rig.blocks = 100;
+    rig.mode = mode;
+    rig.source.write = [](BlockRun& run) {
+      run.trace.add_access(0) = row_access(4096 + 512 * (run.index % 7), 128);
+    };
+    rig.run();
+    std::vector<std::uint64_t> sums{rig.dispatcher->end()};
+    for (auto& sm : rig.sms) {
+      for (std::uint32_t s = 0; s < kSubCores; ++s) sums.push_back(sm->sub_core(s).checksum());
+    }
+    return sums;
+  };
+  EXPECT_EQ(checksum(engine::Scheduler::Mode::kSkip), checksum(engine::Scheduler::Mode::kTickAll));
+}
+
+}  // namespace
+}  // namespace xpusim::gpu::test
