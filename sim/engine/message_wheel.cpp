@@ -1,0 +1,34 @@
+#include "sim/engine/message_wheel.h"
+
+#include <algorithm>
+
+namespace xpusim::engine {
+namespace {
+
+constexpr auto kLater = [](const auto& a, const auto& b) {
+  return a.at != b.at ? a.at > b.at : a.order > b.order;
+};
+
+}  // namespace
+
+std::uint32_t MessageWheel::grow() {
+  pool_.emplace_back();
+  return static_cast<std::uint32_t>(pool_.size() - 1);
+}
+
+void MessageWheel::put_far(const Message& message, std::uint32_t to, Cycle at) {
+  far_.push_back({at, far_order_++, message});
+  far_.back().message.to = to;
+  std::push_heap(far_.begin(), far_.end(), kLater);
+  far_first_ = far_.front().at;
+}
+
+void MessageWheel::move_first_far() {
+  const Far first = far_.front();
+  std::pop_heap(far_.begin(), far_.end(), kLater);
+  far_.pop_back();
+  far_first_ = far_.empty() ? kNever : far_.front().at;
+  put_near(first.message, first.message.to, first.at);
+}
+
+}  // namespace xpusim::engine

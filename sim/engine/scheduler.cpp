@@ -1,0 +1,104 @@
+#include "sim/engine/scheduler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/engine/check.h"
+
+namespace xpusim::engine {
+
+Scheduler::Scheduler(Clock clock, Mode mode)
+    : clock_(clock), mode_(mode), fastest_hz_(clock.hz()) {}
+
+std::uint32_t Scheduler::add(Component& component, std::string name) {
+  const std::uint32_t id = component_count();
+  components_.push_back(&component);
+  names_.push_back(name.empty() ? fmt::format("component {}", id) : std::move(name));
+  wakes_.resize(component_count());
+  return id;
+}
+
+Scheduler::Inbox Scheduler::open_inbox(Scheduler& from, Cycle latency) {
+  for (Inbox i = 0; i < sources_.size(); ++i) {
+    if (sources_[i].from != &from) continue;
+    sources_[i].latency = std::min(sources_[i].latency, latency);
+    return i;
+  }
+  sources_.push_back({&from, latency});
+  foreign_.emplace_back();
+  return static_cast<Inbox>(sources_.size() - 1);
+}
+
+bool Scheduler::run_until(Cycle limit) {
+  for (;;) {
+    const Cycle c = next();
+    if (c >= limit) break;
+    enter(c);
+    run_cycle();
+    enter(c + 1);
+    if (pause_) [[unlikely]] {
+      pause_ = false;
+      return true;
+    }
+  }
+  if (limit != kNever && limit > now_) enter(limit);
+  return false;
+}
+
+void Scheduler::enter(Cycle c) {
+  now_ = earliest_wake_ = earliest_post_ = c;
+  wakes_.advance(c);
+  own_.advance(c);
+  for (MessageWheel& wheel : foreign_) wheel.advance(c);
+}
+
+void Scheduler::run_cycle() {
+  earliest_post_ = now_ + 1;
+  const auto receive = [this](const Message& message) { deliver(message); };
+  own_.take(now_, receive);
+  for (MessageWheel& wheel : foreign_) wheel.take(now_, receive);
+  earliest_wake_ = now_ + 1;
+  if (mode_ == Mode::kTickAll) {
+    tick_all();
+  } else {
+    wakes_.take(now_, [this](std::uint32_t id) { tick(id); });
+  }
+}
+
+inline void Scheduler::deliver(const Message& message) {
+  ++messages_;
+  wake(message.to, components_[message.to]->receive(message, now_));
+}
+
+inline void Scheduler::tick(std::uint32_t id) {
+  ++activations_;
+  wake(id, components_[id]->tick(now_));
+}
+
+void Scheduler::tick_all() {
+  wakes_.take(now_, [](std::uint32_t) {});
+  for (std::uint32_t id = 0; id < component_count(); ++id) tick(id);
+}
+
+Cycle Scheduler::late_wake(std::uint32_t id, Cycle at) const {
+  if (at < now_) broken(names_[id], now_, fmt::format("is woken for the past, cycle {}", at));
+  return earliest_wake_;
+}
+
+void Scheduler::late_post(std::uint32_t to, Cycle at) const {
+  broken(names_[to], now_, fmt::format("is sent a message for cycle {}, which is over", at));
+}
+
+void Scheduler::set_hz(std::uint64_t hz) {
+  if (hz == 0 || hz > fastest_hz_) {
+    broken("clock", now_, fmt::format("{} Hz is not in 1..{} Hz", hz, fastest_hz_));
+  }
+  clock_ = clock_.changed_at(earliest_post_, hz);
+  pause();  // a limit that was counted in cycles of the old rate no longer holds
+}
+
+void Scheduler::allow_up_to(std::uint64_t hz) { fastest_hz_ = std::max(hz, clock_.hz()); }
+
+}  // namespace xpusim::engine
