@@ -30,15 +30,14 @@
 
 namespace xpusim::memory {
 
-/// Delivers a response to the component that `message.to` names, `latency` after it was sent.
+/// Delivers a response to the component that `message.to` names, a cycle after it was sent.
 class ReplyLink : public sc_core::sc_object, public engine::MessageIf {
  public:
-  ReplyLink(const char* name, engine::Scheduler& scheduler, engine::Cycle latency);
+  ReplyLink(const char* name, engine::Scheduler& scheduler);
   void send(const engine::Message& message, engine::Cycle now) override;
 
  private:
   engine::Scheduler& scheduler_;
-  engine::Cycle latency_;
 };
 
 /// The HBM stacks of a chip: one HbmModule a channel, and the routing of requests to them by

@@ -43,6 +43,18 @@ void HbmChannel::advance(Ck until, std::vector<Completion>& done) {
   }
 }
 
+HbmChannel::Ck HbmChannel::next_due() const {
+  Ck due = next_;
+  for (const Lane& lane : lanes_) {
+    if (!lane.busy()) continue;
+    const Run& run = runs_[lane.run];
+    if (run.first_part == kNone) continue;
+    const std::uint32_t nth = std::uint32_t{parts_[run.first_part].end} - run.issued;
+    due = std::min(due, lane.start + t_.ccd_l * (nth - 1));
+  }
+  return due;
+}
+
 HbmChannel::Ck HbmChannel::step(Ck now, std::vector<Completion>& done) {
   charge(now);
   for (Lane& lane : lanes_) {

@@ -64,8 +64,9 @@ class HbmChannel {
   /// Works through time up to and including `until`. Appends each request whose last column command
   /// was given by then; its data comes cl or cwl and a burst later.
   void advance(Ck until, std::vector<Completion>& done);
-  /// The next CK at which something happens; kNever if nothing is queued.
-  Ck next() const { return next_; }
+  /// The next CK by which advance() should be called, or later: something happens or a request is
+  /// done then. kNever if nothing is queued.
+  Ck next_due() const;
   bool idle() const { return next_ == kNever; }
 
   /// Charges the ledger up to `ck` at the end of a run.

@@ -50,7 +50,7 @@ class HbmModule : public sc_core::sc_module, public engine::Component {
 
   const AddressMap& map_;
   std::uint32_t first_;
-  std::uint64_t ck_per_cycle_, cycle_per_ck_;  ///< fixed point, 32 bits of fraction... see .cpp
+  std::uint64_t ck_per_cycle_, cycle_per_ck_;  ///< fixed point
   std::uint32_t request_ck_, reply_ck_;
   engine::Cycle window_;
   engine::Cycle due_ = engine::kNever;

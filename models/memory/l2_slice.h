@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <systemc>
-#include <vector>
 
 #include "models/memory/l2_fills.h"
 #include "models/memory/l2_params.h"
@@ -17,14 +16,33 @@ namespace xpusim::memory {
 struct L2Counters {
   std::uint64_t read = 0, write = 0, atom = 0, red = 0;
   std::uint64_t hit = 0, miss = 0;
-  std::uint64_t busy_cycles = 0;
+  std::uint64_t busy_cycles = 0;  ///< of the look-up pipeline
   L2Counters& operator+=(const L2Counters& o);
 };
 
-/// One slice of an L2 with one or two halves. Addresses have a home slice; the slice of the same
-/// place in the other half is their *copy point* for the SMs of that half:
+/// The `data` of a request inside the L2: its sectors within the block (bits 0-15), its first line
+/// in the block (16, 17), the home slice (18-31), the block's number within that slice (32-63). The
+/// SMs' ports work it out once; `address` is the block's.
+struct BlockRequest {
+  std::uint16_t mask;
+  std::uint32_t line, home, place;
+
+  static BlockRequest of(std::uint64_t data) {
+    return {static_cast<std::uint16_t>(data), static_cast<std::uint32_t>(data >> 16 & 3),
+            static_cast<std::uint32_t>(data >> 18 & 0x3fff),
+            static_cast<std::uint32_t>(data >> 32)};
+  }
+  std::uint64_t data() const {
+    return std::uint64_t{mask} | std::uint64_t{line} << 16 | std::uint64_t{home} << 18 |
+           std::uint64_t{place} << 32;
+  }
+};
+
+/// One slice of an L2 with one or two halves. Every address has a home slice; the slice of the same
+/// place in the other half is its *copy point* for the SMs of that half:
 ///
-/// * an SM asks the slice of its own half. Is that not the home, a read looks for a copy there, and
+/// * an SM asks the slice of its own half. If that is not the home, a read looks for a copy there,
+/// and
 ///   on a miss asks the home slice (a second look-up) and keeps a copy;
 /// * writes and atomics pass through a copy point to the home (two look-ups) and leave no copy;
 /// * a write at home makes the other half drop its copy;
@@ -33,14 +51,15 @@ struct L2Counters {
 ///   and always hit. A read of sectors that are on their way waits for them and counts as a hit;
 /// * dirty data goes to memory when its line leaves, or when its set has too many dirty lines.
 ///
-/// A slice looks up `sectors_per_cycle` in order of arrival; fills cost no look-ups. Everything
-/// follows from messages by time stamps: a slice is never ticked. Not modelled: a limit on misses
-/// under way, byte masks within a sector, compression, residency hints (evict_first and the like),
-/// ECC, a clock of its own, write-back order beyond LRU.
+/// A slice looks up `sectors_per_cycle` in order of arrival; fills cost no look-ups. All follows
+/// from messages by time stamps: a slice is never ticked. Not modelled: a limit on misses under
+/// way, byte masks within a sector, compression, residency hints (evict_first and the like), ECC, a
+/// clock of its own, an order of write-backs beyond LRU.
 class L2Slice : public sc_core::sc_module, public engine::Component {
  public:
-  /// `index` of `slices`; the first slices_per_half are half 0.
-  L2Slice(const sc_core::sc_module_name& name, const L2Params& params, std::uint32_t index);
+  /// `far_reply`: cycles that an answer from the home to an SM of the other half takes on top.
+  L2Slice(const sc_core::sc_module_name& name, const L2Params& params, std::uint32_t index,
+          engine::Cycle far_reply);
 
   engine::OutPort replies;  ///< to the SMs: `to` is the SM's number
   engine::OutPort bridge;   ///< to the other half: `to` is the slice's number
@@ -50,15 +69,34 @@ class L2Slice : public sc_core::sc_module, public engine::Component {
 
   engine::Cycle tick(engine::Cycle) override { return engine::kNever; }
   engine::Cycle receive(const engine::Message& message, engine::Cycle now) override;
-  const char* waiting_for() const override;
+  const char* waiting_for() const override { return fills_.empty() ? "" : "a fill"; }
 
   const L2Counters& counters() const { return counters_; }
+  const L2Tags& tags() const { return tags_; }
   L2Tags& tags() { return tags_; }
 
  private:
+  using Cycle = engine::Cycle;
+  using Message = engine::Message;
+
+  bool is_home(const BlockRequest& r) const { return r.home == index_; }
+  Cycle look_up(std::uint32_t sectors, Cycle now);
+  Cycle occupy(Cycle cycles, Cycle now);
+  void read(const Message& m, Cycle now);
+  void write(const Message& m, Cycle now);
+  void atomic(const Message& m, Cycle now);
+  void flush(const Message& m, Cycle now);
+  void pass_to_home(const Message& m, std::uint16_t kind, Cycle at);
+  void fetch(const Message& m, const BlockRequest& r, std::uint16_t missing, Cycle at);
+  void write_back(const L2Tags::Victims& victims, Cycle at);
+  void write_back(std::uint32_t block, std::uint16_t sectors, Cycle at);
+  void drop_copy(const Message& m, const BlockRequest& r, std::uint16_t copied, Cycle at);
+  void answer(const L2Fills::Waiter& waiter, Cycle at);
+
   L2Params params_;
   std::uint32_t index_, other_, id_ = 0;
-  engine::Cycle next_free_ = 0;
+  Cycle far_reply_;
+  Cycle next_free_ = 0;
   L2Tags tags_;
   L2Fills fills_;
   L2Counters counters_;

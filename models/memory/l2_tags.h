@@ -7,51 +7,97 @@
 namespace xpusim::memory {
 
 /// The tags of one L2 slice: lines of 128 B with four sectors, true LRU, write-back. A request
-/// touches up to four lines of one 512 B block; they lie in four neighbouring sets. A sector counts
-/// as present from the moment it is asked for; when its data comes is the slice's business
-/// (L2Fills).
+/// touches up to four lines of one 512 B block; they lie in four neighbouring sets (a *group*). A
+/// sector counts as present from the moment it is asked for; when its data comes is L2Fills'
+/// business.
 class L2Tags {
  public:
-  /// A line (or several of one block) that leaves with data that memory has not got.
+  static constexpr std::uint32_t kMaxWays = 16;
+  static constexpr std::uint32_t kNoBlock = ~0u;
+
+  /// Lines of one block that leave with data that memory has not got.
   struct Victim {
-    std::uint32_t block;    ///< number of its 512 B block on the chip: address / 512
+    std::uint32_t block;    ///< number of the 512 B block on the chip: address / 512
     std::uint16_t sectors;  ///< of the block
   };
-  struct Victims {
-    std::array<Victim, 8> list;
-    std::uint32_t count = 0;
+  /// The victims of one request; lines of the same block are one.
+  class Victims {
+   public:
+    void add(std::uint32_t block, std::uint32_t sectors);
+    const Victim* begin() const { return list_.data(); }
+    const Victim* end() const { return list_.data() + count_; }
+
+   private:
+    std::array<Victim, 8>
+        list_;  ///< a request touches four lines: at most one evicted, one cleaned each
+    std::uint32_t count_ = 0;
   };
 
-  /// `lines` is rounded up to whole groups of four sets.
+  /// About `lines` lines: whole groups of four sets. At most `dirty_ways` lines of a set stay
+  /// dirty.
   L2Tags(std::uint64_t lines, std::uint32_t ways, std::uint32_t dirty_ways);
 
-  /// Reads `mask` (sectors of the block) and keeps what was missing, `fetched` more for each
-  /// missing sector's atom if `whole_atoms`. Returns the sectors that were present.
-  std::uint16_t read(std::uint32_t set_block, std::uint32_t block, std::uint16_t mask,
-                     bool whole_atoms, Victims& victims);
-  /// Writes `mask`: allocates without a fetch. Returns the sectors of which the other half has a
-  /// copy.
-  std::uint16_t write(std::uint32_t set_block, std::uint32_t block, std::uint16_t mask,
+  /// Looks `mask` (sectors of the block) up and keeps all of it from now on, and where `atoms`, the
+  /// other half of each 64 B atom of which a sector was missing. Returns what was present.
+  /// `place` is the block's number within the slice (AddressMap::SliceBlock::block).
+  std::uint16_t read(std::uint32_t place, std::uint32_t block, std::uint16_t mask, bool atoms,
+                     Victims& victims);
+  /// Writes `mask`: allocates without a fetch. Returns the sectors that the other half holds too,
+  /// and takes it that they are dropped there.
+  std::uint16_t write(std::uint32_t place, std::uint32_t block, std::uint16_t mask,
                       Victims& victims);
   /// The other half takes a copy of these sectors.
-  void mark_copied(std::uint32_t set_block, std::uint32_t block, std::uint16_t mask);
-  /// Drops sectors (a copy that was written at home).
-  void invalidate(std::uint32_t set_block, std::uint32_t block, std::uint16_t mask);
-  /// Hands out every dirty sector and keeps it, clean.
+  void mark_copied(std::uint32_t place, std::uint32_t block, std::uint16_t mask);
+  /// Drops sectors (of a copy that was written at home).
+  void invalidate(std::uint32_t place, std::uint32_t block, std::uint16_t mask);
+  /// The sectors that are present; changes nothing.
+  std::uint16_t present(std::uint32_t place, std::uint32_t block) const;
+
+  /// Takes out all dirty sectors, block by block; they stay, clean. Calls f(block, sectors).
   template <class F>
-  void clean(F&& write_back);
+  void clean(F&& f);
   void clear();  ///< forgets everything, dirty data too
   std::uint64_t dirty_sectors() const;
+  std::uint64_t lines() const { return std::uint64_t{groups_} * kLinesPerGroup * ways_; }
 
  private:
+  static constexpr std::uint32_t kLinesPerGroup = 4;  ///< lines of a block
+  static constexpr std::uint16_t kLineSectors = 0xf;
+  static constexpr unsigned kDirty = 4, kCopied = 8;  ///< bits 0-3 of a state: valid
+  static constexpr int kMiss = -1;
+
   struct alignas(64) Set {
-    std::array<std::uint32_t, 16> tag;    ///< block number; the line within it is the set's
-    std::array<std::uint16_t, 16> state;  ///< bits 0-3 valid, 4-7 dirty, 8-11 copied
-    std::uint64_t order;                  ///< 16 ways of 4 bits, most recently used lowest
-    std::uint32_t dirty_ways;
+    std::array<std::uint32_t, kMaxWays> block;  ///< the tag; which of the block's lines: the set's
+    std::array<std::uint16_t, kMaxWays> state;
+    std::uint64_t order;  ///< ways, 4 bits each, most recently used lowest
+    std::uint32_t dirty_lines;
   };
+
+  Set* group(std::uint32_t place);
+  const Set* group(std::uint32_t place) const;
+  int find(const Set& set, std::uint32_t block) const;
+  void touch(Set& set, std::uint32_t way) const;
+  std::uint32_t allocate(Set& set, std::uint32_t line, std::uint32_t block, Victims& victims) const;
+  void clean_oldest(Set& set, std::uint32_t line, std::uint32_t except, Victims& victims) const;
+
   std::uint32_t groups_, ways_, dirty_ways_;
-  std::vector<Set> sets_;  ///< four sets a group: one for each line of a block
+  std::vector<Set> sets_;
 };
+
+template <class F>
+void L2Tags::clean(F&& f) {
+  for (std::uint32_t g = 0; g < groups_; ++g) {
+    for (std::uint32_t line = 0; line < kLinesPerGroup; ++line) {
+      Set& set = sets_[g * kLinesPerGroup + line];
+      for (std::uint32_t way = 0; way < ways_; ++way) {
+        const std::uint32_t dirty = set.state[way] >> kDirty & kLineSectors;
+        if (dirty == 0) continue;
+        set.state[way] = static_cast<std::uint16_t>(set.state[way] & ~(kLineSectors << kDirty));
+        f(set.block[way], static_cast<std::uint16_t>(dirty << line * 4));
+      }
+      set.dirty_lines = 0;
+    }
+  }
+}
 
 }  // namespace xpusim::memory

@@ -49,6 +49,11 @@ inline std::uint32_t sectors(const engine::Message& m) {
   return static_cast<std::uint32_t>(std::popcount(m.data & 0xffffu));
 }
 
+/// The sectors of all 64 B atoms that these sectors of a line-aligned address lie in.
+inline std::uint16_t whole_atoms(std::uint32_t mask) {
+  return static_cast<std::uint16_t>(mask | (mask & 0x5555u) << 1 | (mask & 0xaaaau) >> 1);
+}
+
 /// Bytes of data that travel with a message, without its header.
 inline std::uint32_t payload_bytes(const engine::Message& m) {
   switch (m.kind) {

@@ -12,24 +12,30 @@ namespace xpusim::network {
 /// time: one that is ready late does not block the port for one that is ready early.
 ///
 /// Within a slot the order of booking decides, so a transfer may be up to a slot (8 cycles) off its
-/// exact first-come-first-served time. The horizon is 64 slots; a booking beyond it waits in line
-/// behind it.
+/// exact first-come-first-served time; rates are exact. The calendar reaches 64 slots (512 cycles)
+/// ahead: what does not fit waits in line behind it, and a transfer that is ready only after it,
+/// with no such line, is not booked at all (it sees a free port).
 class BandwidthCalendar {
  public:
   static constexpr unsigned kSlotBits = 3;
   static constexpr engine::Cycle kSlotCycles = engine::Cycle{1} << kSlotBits;
-  static constexpr engine::Cycle kSlots = 64;
+  static constexpr std::uint64_t kSlots = 64;
 
   explicit BandwidthCalendar(std::uint32_t bytes_per_cycle);
 
-  /// Books `bytes` from cycle `ready` on; returns the cycle at which the last of them has passed
-  /// (at least ready; a transfer that fits into one cycle of a free port takes none).
-  engine::Cycle book(engine::Cycle ready, std::uint32_t bytes);
+  /// At cycle `now` (which does not decrease) books `bytes` from cycle `ready` >= now on; returns
+  /// the cycle in which the last of them passes: `ready` if a free port takes them in one cycle.
+  engine::Cycle book(engine::Cycle now, engine::Cycle ready, std::uint32_t bytes);
 
  private:
+  void advance(std::uint64_t first);
+  std::uint64_t first_free(std::uint64_t slot) const;
+  bool in_window(std::uint64_t slot) const { return slot < first_ + kSlots; }
+
   std::uint32_t bytes_per_cycle_, slot_bytes_;
-  std::uint64_t first_slot_ = 0;              ///< slot number of the window's start
-  std::uint64_t full_ = 0;                    ///< bit (slot mod 64): nothing left
+  std::uint64_t first_ = 0;  ///< the window's first slot
+  std::uint64_t full_ = 0;   ///< bit (slot mod 64): nothing left
+  std::uint64_t line_ = 0;   ///< end of the line behind the window, in bytes since 0
   std::array<std::uint32_t, kSlots> used_{};  ///< bytes booked, by slot mod 64
 };
 

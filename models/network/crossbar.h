@@ -44,11 +44,11 @@ class Crossbar : public sc_core::sc_module {
 
  private:
   class Port;
-  void transfer(std::uint32_t source, const engine::Message& message, engine::Cycle now);
+  void transfer(std::uint32_t source, const engine::Message& message, engine::Cycle leaves);
 
   engine::Scheduler& scheduler_;
   engine::Cycle latency_;
-  std::uint32_t header_bytes_;
+  std::uint32_t source_bytes_per_cycle_, header_bytes_;
   std::vector<BandwidthCalendar> source_, destination_;
   std::vector<std::uint32_t> component_;
   std::vector<std::unique_ptr<Port>> ports_;

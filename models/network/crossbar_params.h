@@ -23,7 +23,7 @@ struct CrossbarParams {
               "what one source sends", 1, 65536),
         field("destination_bandwidth", &P::destination_bytes_per_cycle, U::kBytesPerCycle,
               "what one destination takes", 1, 65536),
-        field("header", &P::header_bytes, U::kBytes, "of every message, beside its data", 0, 512)};
+        field("header", &P::header_bytes, U::kBytes, "of every message, beside its data", 1, 512)};
   }
 };
 

@@ -1,0 +1,119 @@
+#include "models/memory/hbm_module.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "models/memory/messages.h"
+#include "sim/engine/check.h"
+
+namespace xpusim::memory {
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+/// Fraction bits of the clock ratio: the product of a cycle and a ratio keeps 1e-9 CK exact for
+/// hours.
+constexpr unsigned kFraction = 56;
+/// A longer window saves no more work and makes the module's working set large.
+constexpr engine::Cycle kLongestWindow = 256;
+
+std::uint64_t ratio(double to_hz, double from_hz) {
+  return static_cast<std::uint64_t>(std::llround(std::ldexp(to_hz / from_hz, kFraction)));
+}
+
+std::uint32_t whole_ck(double ns, double clock_hz) {
+  return static_cast<std::uint32_t>(std::lround(ns * 1e-9 * clock_hz));
+}
+
+}  // namespace
+
+HbmModule::HbmModule(const sc_core::sc_module_name& name, const engine::Scheduler& scheduler,
+                     const HbmParams& params, const AddressMap& map, std::uint32_t first)
+    : sc_module(name),
+      replies("replies"),
+      map_(map),
+      first_(first),
+      request_ck_(whole_ck(params.request_ns, params.timing.clock_hz)),
+      reply_ck_(whole_ck(params.reply_ns, params.timing.clock_hz)) {
+  const auto hz = static_cast<double>(scheduler.clock().hz());
+  ck_per_cycle_ = ratio(params.timing.clock_hz, hz);
+  cycle_per_ck_ = ratio(hz, params.timing.clock_hz);
+  const HbmTiming timing(params);
+  channels_.assign(static_cast<std::size_t>(params.pseudo_channels), HbmChannel(timing));
+  const std::uint32_t way_back = std::min(timing.cl, timing.cwl) + timing.burst + reply_ck_;
+  window_ = std::clamp<engine::Cycle>(to_cycle(way_back) - 2, 1, kLongestWindow);
+}
+
+HbmChannel::Ck HbmModule::to_ck(engine::Cycle cycle) const {
+  return static_cast<HbmChannel::Ck>(static_cast<Wide>(cycle) * ck_per_cycle_ >> kFraction);
+}
+
+engine::Cycle HbmModule::to_cycle(HbmChannel::Ck ck) const {
+  const auto product = static_cast<Wide>(ck) * cycle_per_ck_;
+  return static_cast<engine::Cycle>((product + ((std::uint64_t{1} << kFraction) - 1)) >> kFraction);
+}
+
+engine::Cycle HbmModule::receive(const engine::Message& message, engine::Cycle now) {
+  const Location where = map_.locate(message.address);
+  const auto mask = static_cast<std::uint16_t>(message.data);
+  if (message.kind != kRead && message.kind != kWrite) {
+    engine::broken(name(), now, "a request that is neither a read nor a write");
+  }
+  std::uint32_t index = static_cast<std::uint32_t>(pending_.size());
+  if (free_.empty()) {
+    pending_.emplace_back();
+  } else {
+    index = free_.back();
+    free_.pop_back();
+  }
+  const bool write = message.kind == kWrite;
+  pending_[index] = {message.address, message.from, message.tag, mask, write};
+  const auto columns = static_cast<std::uint16_t>(std::popcount(whole_atoms(mask)));
+  channels_[where.pseudo_channel - first_].push(
+      {index, where.row, static_cast<std::uint16_t>(where.bank), columns, write},
+      to_ck(now) + request_ck_);
+  due_ = std::min(due_, now + window_);
+  return due_;
+}
+
+engine::Cycle HbmModule::tick(engine::Cycle now) {
+  if (now < due_) return due_;
+  const HbmChannel::Ck until = to_ck(now);
+  HbmChannel::Ck next = HbmChannel::kNever;
+  for (HbmChannel& channel : channels_) {
+    channel.advance(until, done_);
+    next = std::min(next, channel.next_due());
+  }
+  for (const HbmChannel::Completion& done : done_) answer(done);
+  done_.clear();
+  due_ =
+      next == HbmChannel::kNever ? engine::kNever : std::max(to_cycle(next), now + 1) + window_ - 1;
+  return due_;
+}
+
+void HbmModule::answer(const HbmChannel::Completion& done) {
+  const Pending& p = pending_[done.id];
+  if (!p.write || p.tag != kNoReply) {
+    engine::Message m;
+    m.to = p.from;
+    m.address = p.address;
+    m.data = p.mask;
+    m.tag = p.tag;
+    m.kind = p.write ? kWriteDone : kReadDone;
+    replies->send(m, to_cycle(done.at + reply_ck_) - 1);
+  }
+  free_.push_back(done.id);
+}
+
+const char* HbmModule::waiting_for() const {
+  const bool idle =
+      std::all_of(channels_.begin(), channels_.end(), [](const auto& c) { return c.idle(); });
+  return idle ? "" : "its DRAM";
+}
+
+void HbmModule::finish(engine::Cycle now) {
+  for (HbmChannel& channel : channels_) channel.finish(to_ck(now));
+}
+
+}  // namespace xpusim::memory

@@ -1,0 +1,259 @@
+#include "models/memory/l2_slice.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "sim/engine/check.h"
+
+namespace xpusim::memory {
+namespace {
+
+std::uint32_t count(std::uint32_t mask) { return static_cast<std::uint32_t>(std::popcount(mask)); }
+
+std::uint32_t block_of(const engine::Message& m) {
+  return static_cast<std::uint32_t>((m.address & 0xffff'ffff'ffff) / kBlockBytes);
+}
+
+std::uint64_t lines_of_a_slice(const L2Params& p) {
+  return static_cast<std::uint64_t>(p.capacity_bytes / p.slices) / kLineBytes;
+}
+
+/// The slice of the same place in the other half; of an L2 in one piece, the slice itself.
+std::uint32_t counterpart(const L2Params& p, std::uint32_t index) {
+  const auto slices = static_cast<std::uint32_t>(p.slices);
+  return p.halves == 1 ? index : (index + slices / 2) % slices;
+}
+
+}  // namespace
+
+L2Counters& L2Counters::operator+=(const L2Counters& o) {
+  read += o.read, write += o.write, atom += o.atom, red += o.red;
+  hit += o.hit, miss += o.miss, busy_cycles += o.busy_cycles;
+  return *this;
+}
+
+L2Slice::L2Slice(const sc_core::sc_module_name& name, const L2Params& params, std::uint32_t index,
+                 Cycle far_reply)
+    : sc_module(name),
+      replies("replies"),
+      bridge("bridge"),
+      memory("memory"),
+      params_(params),
+      index_(index),
+      other_(counterpart(params, index)),
+      far_reply_(far_reply),
+      tags_(lines_of_a_slice(params), static_cast<std::uint32_t>(params.ways),
+            static_cast<std::uint32_t>(params.dirty_ways)) {}
+
+engine::Cycle L2Slice::receive(const Message& m, Cycle now) {
+  switch (m.kind) {
+    case kRead:
+    case kFarRead:
+      read(m, now);
+      break;
+    case kWrite:
+    case kFarWrite:
+      write(m, now);
+      break;
+    case kAtomic:
+    case kReduce:
+    case kFarAtomic:
+    case kFarReduce:
+      atomic(m, now);
+      break;
+    case kReadDone:
+    case kFarDone: {
+      const Cycle at = now + static_cast<Cycle>(params_.fill_cycles);
+      fills_.close(m.tag, [&](const L2Fills::Waiter& w) { answer(w, at); });
+      break;
+    }
+    case kFarInvalidate: {
+      const BlockRequest r = BlockRequest::of(m.data);
+      tags_.invalidate(r.place, block_of(m), r.mask);
+      break;
+    }
+    case kFlush:
+      flush(m, now);
+      break;
+    default:
+      engine::broken(name(), now, "a message that an L2 slice does not know");
+  }
+  return engine::kNever;
+}
+
+/// Takes the look-up pipeline for `cycles`, in order of arrival; returns when it starts.
+engine::Cycle L2Slice::occupy(Cycle cycles, Cycle now) {
+  const Cycle start = std::max(now, next_free_);
+  next_free_ = start + cycles;
+  counters_.busy_cycles += cycles;
+  return start;
+}
+
+engine::Cycle L2Slice::look_up(std::uint32_t sectors, Cycle now) {
+  const auto width = static_cast<std::uint32_t>(params_.sectors_per_cycle);
+  return occupy((sectors + width - 1) / width, now);
+}
+
+void L2Slice::read(const Message& m, Cycle now) {
+  const BlockRequest r = BlockRequest::of(m.data);
+  const std::uint32_t block = block_of(m);
+  const Cycle start = look_up(count(r.mask), now);
+  L2Tags::Victims victims;
+  const std::uint16_t present = tags_.read(r.place, block, r.mask, is_home(r), victims);
+  if (m.kind == kFarRead) tags_.mark_copied(r.place, block, r.mask);
+  const auto missing = static_cast<std::uint16_t>(r.mask & ~present);
+  counters_.read += count(r.mask);
+  counters_.hit += count(present);
+  counters_.miss += count(missing);
+  write_back(victims, start + static_cast<Cycle>(params_.miss_cycles));
+  fetch(m, r, missing, start);
+}
+
+/// Answers a request whose look-up began at `start`, when all its sectors have come.
+void L2Slice::fetch(const Message& m, const BlockRequest& r, std::uint16_t missing, Cycle start) {
+  const std::uint32_t block = block_of(m);
+  const std::uint16_t under_way = fills_.under_way(block);
+  const auto joined = static_cast<std::uint16_t>(r.mask & under_way);
+  std::uint32_t wanted = missing & ~under_way;
+  const L2Fills::Waiter request{m.address, m.data, m.from, m.tag, m.kind, 0};
+  if (joined == 0 && wanted == 0) {
+    answer(request, start + static_cast<Cycle>(params_.hit_cycles));
+    return;
+  }
+  const std::uint32_t waiter = fills_.add_waiter(request);
+  if (joined != 0) fills_.join(block, joined, waiter);
+  if (wanted == 0) return;
+  if (is_home(r)) wanted = whole_atoms(wanted);
+  Message ask;
+  ask.from = is_home(r) ? id_ : index_;
+  ask.to = r.home;
+  ask.address = m.address;
+  ask.tag = fills_.open(block, static_cast<std::uint16_t>(wanted), waiter);
+  ask.kind = is_home(r) ? kRead : kFarRead;
+  ask.data = BlockRequest{static_cast<std::uint16_t>(wanted), 0, r.home, r.place}.data();
+  (is_home(r) ? memory : bridge)->send(ask, start + static_cast<Cycle>(params_.miss_cycles));
+}
+
+void L2Slice::answer(const L2Fills::Waiter& w, Cycle at) {
+  if (w.tag == kNoReply) return;
+  const BlockRequest r = BlockRequest::of(w.data);
+  Message m;
+  m.to = w.from;
+  m.tag = w.tag;
+  m.address = w.address + r.line * kLineBytes;
+  m.data = r.mask >> r.line * (kLineBytes / kSectorBytes);
+  switch (w.kind) {
+    case kFarRead:
+      m.kind = kFarDone;
+      bridge->send(m, at);
+      return;
+    case kRead:
+      m.kind = kReadDone;
+      break;
+    case kWrite:
+      m.kind = kWriteDone;
+      break;
+    case kFarWrite:
+      m.kind = kWriteDone;
+      at += far_reply_;
+      break;
+    case kFarAtomic:
+    case kFarReduce:
+      m.kind = kAtomicDone;
+      at += far_reply_;
+      break;
+    default:
+      m.kind = kAtomicDone;
+  }
+  replies->send(m, at);
+}
+
+void L2Slice::pass_to_home(const Message& m, std::uint16_t kind, Cycle at) {
+  Message far = m;
+  far.to = other_;
+  far.kind = kind;
+  bridge->send(far, at);
+}
+
+void L2Slice::write(const Message& m, Cycle now) {
+  const BlockRequest r = BlockRequest::of(m.data);
+  const std::uint32_t block = block_of(m);
+  const Cycle start = look_up(count(r.mask), now);
+  const Cycle leaves = start + static_cast<Cycle>(params_.miss_cycles);
+  counters_.write += count(r.mask);
+  counters_.hit += count(r.mask);
+  if (!is_home(r)) {
+    tags_.invalidate(r.place, block, r.mask);
+    pass_to_home(m, kFarWrite, leaves);
+    return;
+  }
+  L2Tags::Victims victims;
+  const std::uint16_t copied = tags_.write(r.place, block, r.mask, victims);
+  if (copied != 0 && m.kind == kWrite) drop_copy(m, r, copied, leaves);
+  write_back(victims, leaves);
+  answer({m.address, m.data, m.from, m.tag, m.kind, 0},
+         start + static_cast<Cycle>(params_.hit_cycles));
+}
+
+void L2Slice::atomic(const Message& m, Cycle now) {
+  const BlockRequest r = BlockRequest::of(m.data);
+  const std::uint32_t block = block_of(m);
+  const std::uint32_t operations = count(r.mask) * std::max<std::uint32_t>(1, m.count);
+  const bool reduce = m.kind == kReduce || m.kind == kFarReduce;
+  (reduce ? counters_.red : counters_.atom) += operations;
+  if (!is_home(r)) {
+    counters_.hit += operations;
+    const Cycle start = look_up(operations, now);
+    tags_.invalidate(r.place, block, r.mask);
+    pass_to_home(m, reduce ? kFarReduce : kFarAtomic,
+                 start + static_cast<Cycle>(params_.miss_cycles));
+    return;
+  }
+  const auto busy = static_cast<Cycle>(std::ceil(operations * params_.atomic_cycles));
+  const Cycle start = occupy(busy, now);
+  L2Tags::Victims victims;
+  const std::uint16_t present = tags_.read(r.place, block, r.mask, true, victims);
+  const std::uint16_t copied = tags_.write(r.place, block, r.mask, victims);
+  const auto missing = static_cast<std::uint16_t>(r.mask & ~present);
+  counters_.miss += count(missing);
+  counters_.hit += operations - count(missing);
+  const Cycle leaves = start + static_cast<Cycle>(params_.miss_cycles);
+  if (copied != 0 && (m.kind == kAtomic || m.kind == kReduce)) drop_copy(m, r, copied, leaves);
+  write_back(victims, leaves);
+  fetch(m, r, missing, start + busy);
+}
+
+void L2Slice::drop_copy(const Message& m, const BlockRequest& r, std::uint16_t copied, Cycle at) {
+  Message drop;
+  drop.to = other_;
+  drop.from = index_;
+  drop.address = m.address;
+  drop.data = BlockRequest{copied, 0, r.home, r.place}.data();
+  drop.kind = kFarInvalidate;
+  bridge->send(drop, at);
+}
+
+void L2Slice::write_back(const L2Tags::Victims& victims, Cycle at) {
+  for (const L2Tags::Victim& v : victims) write_back(v.block, v.sectors, at);
+}
+
+void L2Slice::write_back(std::uint32_t block, std::uint16_t sectors, Cycle at) {
+  Message m;
+  m.from = id_;
+  m.address = std::uint64_t{block} * kBlockBytes;
+  m.data = sectors;
+  m.tag = kNoReply;
+  m.kind = kWrite;
+  memory->send(m, at);
+}
+
+/// One line a cycle goes to memory; the answer says that all have been sent.
+void L2Slice::flush(const Message& m, Cycle now) {
+  Cycle at = now;
+  tags_.clean(
+      [&](std::uint32_t block, std::uint16_t sectors) { write_back(block, sectors, at++); });
+  answer({m.address, 0, m.from, m.tag, kWrite, 0}, at);
+}
+
+}  // namespace xpusim::memory

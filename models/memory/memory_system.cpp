@@ -1,0 +1,142 @@
+#include "models/memory/memory_system.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "models/memory/messages.h"
+#include "sim/engine/check.h"
+
+namespace xpusim::memory {
+
+void check(const MemoryParams& p, std::string_view path, Diagnostics& problems) {
+  const std::string at(path);
+  check(p.hbm, at + ".hbm", problems);
+  const std::int64_t channels = p.hbm.total_pseudo_channels();
+  if (!slices_fit(p.l2.slices, channels)) {
+    problems.error({}, fmt::format("{}.l2.slices: {} is neither a divisor nor a multiple of the {} "
+                                   "pseudo channels of {}.hbm",
+                                   path, p.l2.slices, channels, path));
+  }
+  if (p.l2.slices % p.l2.halves != 0) {
+    problems.error({}, fmt::format("{}.l2.slices: {} slices do not make {} halves", path,
+                                   p.l2.slices, p.l2.halves));
+  }
+  if (p.hbm.capacity_bytes > std::int64_t{1} << 41) {
+    problems.error({}, fmt::format("{}.hbm.capacity: more than 2 TiB behind an L2", path));
+  }
+}
+
+/// An SM's way in: finds the slice of the SM's half that a request goes to.
+class MemorySystem::SmPort : public engine::MessageIf {
+ public:
+  SmPort(const AddressMap& map, engine::MessageIf& network, std::uint32_t sm, std::uint32_t half,
+         std::uint32_t slices_per_half)
+      : map_(map), network_(network), sm_(sm), half_(half), slices_per_half_(slices_per_half) {}
+
+  void send(const engine::Message& message, engine::Cycle now) override {
+    const std::uint64_t line = message.address % kBlockBytes / kLineBytes;
+    const std::uint64_t mask = (message.data & 0xffffu) << line * (kLineBytes / kSectorBytes);
+    if (message.address % kLineBytes != 0 || mask == 0 || mask > 0xffffu) {
+      engine::broken("SM " + std::to_string(sm_), now,
+                     "a request that is empty or leaves its block of 512 B");
+    }
+    const AddressMap::SliceBlock where = map_.slice_block(message.address);
+    engine::Message m = message;
+    m.from = sm_;
+    m.to = half_ * slices_per_half_ + where.slice % slices_per_half_;
+    m.address -= line * kLineBytes;
+    m.data = BlockRequest{static_cast<std::uint16_t>(mask), static_cast<std::uint32_t>(line),
+                          where.slice, where.block}
+                 .data();
+    network_.send(m, now);
+  }
+
+ private:
+  const AddressMap& map_;
+  engine::MessageIf& network_;
+  std::uint32_t sm_, half_, slices_per_half_;
+};
+
+MemorySystem::MemorySystem(const sc_core::sc_module_name& name, engine::Scheduler& scheduler,
+                           const MemoryParams& params, std::uint32_t sms)
+    : sc_module(name), map_(params.hbm, static_cast<std::uint32_t>(params.l2.slices)) {
+  const auto slices = static_cast<std::uint32_t>(params.l2.slices);
+  const auto halves = static_cast<std::uint32_t>(params.l2.halves);
+  using network::Crossbar;
+  requests_ = std::make_unique<Crossbar>("requests", scheduler, params.requests, sms, slices);
+  replies_ = std::make_unique<Crossbar>("replies", scheduler, params.replies, slices, sms);
+  bridge_ = std::make_unique<Crossbar>("bridge", scheduler, params.bridge, slices, slices);
+  hbm_ = std::make_unique<Hbm>("hbm", scheduler, params.hbm, map_);
+  for (std::uint32_t i = 0; i < slices; ++i) {
+    const std::string slice_name = "slice_" + std::to_string(i);
+    slices_.push_back(
+        std::make_unique<L2Slice>(slice_name.c_str(), params.l2, i, bridge_->latency()));
+    L2Slice& slice = *slices_.back();
+    const std::uint32_t id =
+        scheduler.add(slice, std::string(basename()) + ".l2[" + std::to_string(i) + "]");
+    slice.set_id(id);
+    slice.replies(replies_->port(i));
+    slice.bridge(bridge_->port(i));
+    slice.memory(*hbm_);
+    requests_->connect(i, id);
+    bridge_->connect(i, id);
+  }
+  for (std::uint32_t i = 0; i < sms; ++i) {
+    const std::uint32_t half = i * halves / sms;
+    ports_.push_back(std::make_unique<SmPort>(map_, requests_->port(i), i, half, slices / halves));
+  }
+}
+
+MemorySystem::~MemorySystem() = default;
+
+engine::MessageIf& MemorySystem::sm_port(std::uint32_t sm) { return *ports_[sm]; }
+
+void MemorySystem::connect_sm(std::uint32_t sm, std::uint32_t component_id) {
+  replies_->connect(sm, component_id);
+}
+
+MemoryCounters MemorySystem::counters() const {
+  L2Counters l2;
+  for (const auto& slice : slices_) l2 += slice->counters();
+  const HbmCounters dram = hbm_->counters();
+  MemoryCounters c;
+  c.dram_read_bytes = dram.read_bytes;
+  c.dram_write_bytes = dram.write_bytes;
+  c.dram_activates = dram.activates;
+  c.dram_refreshes = dram.refreshes;
+  c.dram_row_hits = dram.row_hits;
+  c.dram_requests = dram.requests;
+  c.l2_sectors_read = l2.read;
+  c.l2_sectors_write = l2.write;
+  c.l2_sectors_atom = l2.atom;
+  c.l2_sectors_red = l2.red;
+  c.l2_sectors_hit = l2.hit;
+  c.l2_sectors_miss = l2.miss;
+  c.request_messages = requests_->messages();
+  c.reply_messages = replies_->messages();
+  c.reply_bytes = replies_->bytes();
+  c.bridge_bytes = bridge_->bytes();
+  return c;
+}
+
+void MemorySystem::clear_caches() {
+  for (auto& slice : slices_) slice->tags().clear();
+}
+
+CacheContents MemorySystem::caches() const {
+  CacheContents contents;
+  contents.slices.reserve(slices_.size());
+  for (const auto& slice : slices_) contents.slices.push_back(slice->tags());
+  return contents;
+}
+
+void MemorySystem::set_caches(CacheContents contents) {
+  for (std::size_t i = 0; i < slices_.size() && i < contents.slices.size(); ++i) {
+    slices_[i]->tags() = std::move(contents.slices[i]);
+  }
+}
+
+void MemorySystem::finish(engine::Cycle now) { hbm_->finish(now); }
+
+}  // namespace xpusim::memory

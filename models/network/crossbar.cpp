@@ -1,0 +1,58 @@
+#include "models/network/crossbar.h"
+
+#include "models/memory/messages.h"
+
+namespace xpusim::network {
+
+/// One source's way in.
+class Crossbar::Port : public engine::MessageIf {
+ public:
+  Port(Crossbar& crossbar, std::uint32_t source) : crossbar_(crossbar), source_(source) {}
+  void send(const engine::Message& message, engine::Cycle now) override {
+    crossbar_.transfer(source_, message, now);
+  }
+
+ private:
+  Crossbar& crossbar_;
+  std::uint32_t source_;
+};
+
+Crossbar::Crossbar(const sc_core::sc_module_name& name, engine::Scheduler& scheduler,
+                   const CrossbarParams& params, std::uint32_t sources, std::uint32_t destinations)
+    : sc_module(name),
+      scheduler_(scheduler),
+      latency_(static_cast<engine::Cycle>(params.latency_cycles)),
+      source_bytes_per_cycle_(static_cast<std::uint32_t>(params.source_bytes_per_cycle)),
+      header_bytes_(static_cast<std::uint32_t>(params.header_bytes)),
+      source_(sources,
+              BandwidthCalendar(static_cast<std::uint32_t>(params.source_bytes_per_cycle))),
+      destination_(
+          destinations,
+          BandwidthCalendar(static_cast<std::uint32_t>(params.destination_bytes_per_cycle))),
+      component_(destinations, 0) {
+  ports_.reserve(sources);
+  for (std::uint32_t i = 0; i < sources; ++i) ports_.push_back(std::make_unique<Port>(*this, i));
+}
+
+Crossbar::~Crossbar() = default;
+
+engine::MessageIf& Crossbar::port(std::uint32_t source) { return *ports_[source]; }
+
+void Crossbar::connect(std::uint32_t destination, std::uint32_t component_id) {
+  component_[destination] = component_id;
+}
+
+void Crossbar::transfer(std::uint32_t source, const engine::Message& message,
+                        engine::Cycle leaves) {
+  const std::uint32_t bytes = header_bytes_ + memory::payload_bytes(message);
+  const engine::Cycle now = scheduler_.now();
+  const engine::Cycle last_byte = source_[source].book(now, leaves, bytes);
+  const engine::Cycle first_byte = last_byte - (bytes - 1) / source_bytes_per_cycle_;
+  const engine::Cycle arrived = destination_[message.to].book(now, first_byte + latency_, bytes);
+  ++messages_;
+  bytes_ += bytes;
+  wait_cycles_ += arrived - latency_ - leaves;
+  scheduler_.post(message, component_[message.to], arrived);
+}
+
+}  // namespace xpusim::network
