@@ -4,6 +4,13 @@
 
 namespace xpusim::config {
 
+Node::Node() = default;
+Node::~Node() = default;
+Node::Node(const Node&) = default;
+Node::Node(Node&&) noexcept = default;
+Node& Node::operator=(const Node&) = default;
+Node& Node::operator=(Node&&) noexcept = default;
+
 const Node* Node::find(std::string_view key) const {
   const auto it = std::find_if(entries.begin(), entries.end(),
                                [&](const auto& entry) { return entry.first == key; });

@@ -23,6 +23,14 @@ struct Node {
   SourcePosition origin;              ///< where the value was written (a --set: file "--set", line 0)
   SourcePosition key_origin;          ///< where its key was written
 
+  // Not in the class: clang 14 would need `entries` complete for them too early.
+  Node();
+  ~Node();
+  Node(const Node&);
+  Node(Node&&) noexcept;
+  Node& operator=(const Node&);
+  Node& operator=(Node&&) noexcept;
+
   /// "key:" with no value, or ~
   bool is_null() const { return kind == Kind::kScalar && scalar.empty() && !quoted; }
   const Node* find(std::string_view key) const;
