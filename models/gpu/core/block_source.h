@@ -3,7 +3,6 @@
 // The functional side of resident blocks: what their warps touch and which way they branch.
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "sim/exec/interpreter.h"
@@ -14,8 +13,7 @@ namespace xpusim::gpu {
 struct BlockRun {
   std::uint64_t index = 0;  ///< linear block number, x fastest
   exec::BlockTrace trace;
-  std::unique_ptr<exec::Interpreter>
-      interpreter;  ///< held while the block is not executed to its end
+  exec::Interpreter* interpreter = nullptr;  ///< while the block is not executed to its end
   /// The visible effect at which execution stopped takes place when the first warp issues the
   /// site's instruction for the `effect_occurrence`-th time.
   std::uint32_t effect_site = ~0u, effect_occurrence = 0;

@@ -1,0 +1,42 @@
+#include "models/gpu/core/chip.h"
+
+#include <fmt/format.h>
+
+namespace xpusim::gpu {
+
+Chip::Chip(const sc_core::sc_module_name& name, engine::Scheduler& scheduler,
+           const GpuParams& params, const Work& work)
+    : sc_module(name) {
+  const auto sms = static_cast<std::uint32_t>(params.sm.count);
+  memory_ = std::make_unique<memory::MemorySystem>("memory", scheduler, params.memory, sms);
+  dispatcher_ = std::make_unique<Dispatcher>("dispatcher", scheduler, params.launch, work.blocks,
+                                             sms, work.blocks_of_sm);
+  for (std::uint32_t i = 0; i < sms; ++i) add_sm(i, scheduler, params, work);
+}
+
+Chip::~Chip() = default;
+
+void Chip::add_sm(std::uint32_t number, engine::Scheduler& scheduler, const GpuParams& params,
+                  const Work& work) {
+  const auto latency = static_cast<engine::Cycle>(params.launch.block_latency);
+  sms_.push_back(std::make_unique<Sm>(fmt::format("sm_{}", number).c_str(), scheduler, number,
+                                      params.sm, params.launch.warp_interval, work.l1_bytes,
+                                      work.image, work.profile, work.source));
+  Sm& sm = *sms_.back();
+  const auto link = [&](const char* what, std::uint32_t to) -> engine::Link& {
+    links_.push_back(std::make_unique<engine::Link>(fmt::format("{}_{}", what, number).c_str(),
+                                                    scheduler, scheduler, to, latency));
+    return *links_.back();
+  };
+  dispatcher_->sms(link("start_block", sm.component_id()));
+  sm.dispatcher(link("block_done", dispatcher_->component_id()));
+  sm.memory(memory_->sm_port(number));
+  memory_->connect_sm(number, sm.component_id());
+}
+
+void Chip::finish() {
+  for (auto& sm : sms_) sm->finish(dispatcher_->blocks_end(), dispatcher_->end());
+  memory_->finish(dispatcher_->end());
+}
+
+}  // namespace xpusim::gpu

@@ -1,0 +1,168 @@
+#include "models/gpu/core/report.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+namespace xpusim::gpu {
+
+namespace {
+
+constexpr std::size_t kStalls = static_cast<std::size_t>(Stall::kCount);
+
+void add(LsuCounters& sum, const LsuCounters& c) {
+  sum.load_requests += c.load_requests;
+  sum.load_sectors += c.load_sectors;
+  sum.load_sectors_hit += c.load_sectors_hit;
+  sum.store_requests += c.store_requests;
+  sum.store_sectors += c.store_sectors;
+  sum.atomic_requests += c.atomic_requests;
+  sum.atomic_sectors += c.atomic_sectors;
+  sum.wavefronts += c.wavefronts;
+  sum.messages += c.messages;
+  sum.sectors_requested += c.sectors_requested;
+  sum.sectors_done += c.sectors_done;
+}
+
+/// Writes counters under their names.
+class Counters {
+ public:
+  explicit Counters(run::LaunchReport& report) : out_(report.counters) {}
+  void put(std::string name, double value) { out_.emplace_back(std::move(name), value); }
+  void put(std::string name, std::uint64_t v) { put(std::move(name), static_cast<double>(v)); }
+  void ratio(std::string name, double a, double b, double scale = 1) {
+    out_.emplace_back(std::move(name), b > 0 ? run::Figure(a / b * scale) : std::nullopt);
+  }
+  void not_modelled(std::string name) { out_.emplace_back(std::move(name), std::nullopt); }
+
+ private:
+  std::vector<std::pair<std::string, run::Figure>>& out_;
+};
+
+void put_instructions(Counters& out, const Program& program, const LaunchProfile& profile) {
+  std::array<std::uint64_t, static_cast<std::size_t>(Pipe::kCount)> by_pipe{};
+  std::uint64_t all = 0, conflicts = 0;
+  for (std::size_t pc = 0; pc < program.code.size(); ++pc) {
+    const Instruction& in = program.code[pc];
+    by_pipe[static_cast<std::size_t>(pipe_of(in.op))] += profile.executed[pc];
+    all += profile.executed[pc];
+    conflicts += profile.executed[pc] * in.extra_passes;
+  }
+  const auto pipe = [&](Pipe p) { return by_pipe[static_cast<std::size_t>(p)]; };
+  out.put("warp_instructions", all);
+  out.put("inst_alu", pipe(Pipe::kAlu));
+  out.put("inst_fma", pipe(Pipe::kFma));
+  out.put("inst_xu", pipe(Pipe::kXu));
+  out.put("inst_lsu", pipe(Pipe::kLsu));
+  out.put("inst_tensor", pipe(Pipe::kTensor));
+  out.put("shared_bank_conflicts", conflicts);
+}
+
+void put_memory(Counters& out, const LsuCounters& l1, const memory::MemoryCounters& m) {
+  out.put("shared_wavefronts", l1.wavefronts);
+  out.put("l1_requests_global_load", l1.load_requests);
+  out.put("l1_requests_global_store", l1.store_requests);
+  out.put("l1_sectors_global_load", l1.load_sectors);
+  out.put("l1_sectors_global_load_hit", l1.load_sectors_hit);
+  out.put("l1_sectors_global_store", l1.store_sectors);
+  out.put("l2_sectors_read", m.l2_sectors_read);
+  out.put("l2_sectors_write", m.l2_sectors_write);
+  out.put("l2_sectors_atom", m.l2_sectors_atom);
+  out.put("l2_sectors_red", m.l2_sectors_red);
+  out.put("l2_sectors_hit", m.l2_sectors_hit);
+  out.put("l2_sectors_miss", m.l2_sectors_miss);
+  out.put("dram_read_bytes", m.dram_read_bytes);
+  out.put("dram_write_bytes", m.dram_write_bytes);
+  out.not_modelled("dram_clock_hz");
+}
+
+void put_activity(Counters& out, const ChipTotals& t, double sms) {
+  const auto issued = static_cast<double>(t.issued);
+  const auto active = static_cast<double>(t.sub_core_active);
+  out.put("sm_cycles_active_avg", static_cast<double>(t.sm_active) / sms);
+  out.put("smsp_cycles_active_avg", active / (sms * kSubCores));
+  out.ratio("warps_active_per_smsp", static_cast<double>(t.warp_cycles), active);
+  out.ratio("issue_active_pct", issued, active, 100);
+  for (Stall s : {Stall::kBarrier, Stall::kLgThrottle, Stall::kLongScoreboard, Stall::kMathPipe,
+                  Stall::kMioThrottle, Stall::kShortScoreboard, Stall::kWait}) {
+    out.ratio("stall_" + std::string(name(s)),
+              static_cast<double>(t.warp_stalls[static_cast<std::size_t>(s)]), issued);
+  }
+  out.not_modelled("stall_gmma");
+  out.not_modelled("tensor_active_pct");
+}
+
+void put_occupancy(Counters& out, const Occupancy& o, const Program& program) {
+  out.put("registers_per_thread", static_cast<double>(o.registers_per_thread));
+  out.put("shared_bytes_per_block", static_cast<double>(o.shared_bytes_per_block));
+  out.put("occupancy_limit_registers", static_cast<double>(o.by_registers));
+  out.put("occupancy_limit_shared", static_cast<double>(o.by_shared));
+  out.put("theoretical_occupancy_pct", 100.0 * static_cast<double>(o.blocks * program.num_warps) /
+                                           (kSubCores * kWarpsOfSubCore));
+}
+
+void put_lines(const Program& program, const KernelImage& image, const LaunchProfile& profile,
+               run::LaunchReport& report) {
+  std::vector<std::uint64_t> executed(image.line_count);
+  for (std::size_t pc = 0; pc < image.code.size(); ++pc) {
+    executed[image.code[pc].line] += profile.executed[pc];
+  }
+  for (std::uint32_t line = 0; line < image.line_count; ++line) {
+    const SourcePosition where =
+        line < program.lines.size() ? program.lines[line] : SourcePosition{};
+    for (std::size_t r = 0; r < kStalls; ++r) {
+      const std::uint64_t cycles = profile.line_cycles[line * kStalls + r];
+      if (cycles == 0) continue;
+      const auto reason = static_cast<Stall>(r);
+      report.lines.push_back({where, "gpu.sm.sub", std::string(name(reason)), cycles,
+                              reason == Stall::kIssued ? executed[line] : 0});
+    }
+  }
+}
+
+}  // namespace
+
+ChipTotals totals(const Chip& chip) {
+  ChipTotals t;
+  for (const auto& sm : chip.sms()) {
+    t.sm_active += sm->active_cycles();
+    t.instruction_lines += sm->instruction_lines_fetched();
+    add(t.lsu, sm->lsu());
+    for (std::uint32_t s = 0; s < kSubCores; ++s) {
+      const SubCore& sub = sm->sub_core(s);
+      t.issued += sub.issued();
+      t.warp_cycles += sub.warp_cycles();
+      t.sub_core_active += sub.active_cycles();
+      for (std::size_t r = 0; r < kStalls; ++r) {
+        t.cycles[r] += sub.ledger().of(static_cast<Stall>(r));
+        t.warp_stalls[r] += sub.warp_stall(static_cast<Stall>(r));
+      }
+    }
+  }
+  return t;
+}
+
+void fill_report(Chip& chip, const Program& program, const KernelImage& image,
+                 const LaunchProfile& profile, const Occupancy& occupancy,
+                 run::LaunchReport& report) {
+  const ChipTotals t = totals(chip);
+  const memory::MemoryCounters m = chip.memory().counters();
+  Counters out(report);
+  out.put("cycles", report.cycles);
+  out.put("duration_ns", report.duration_ns);
+  put_instructions(out, program, profile);
+  put_memory(out, t.lsu, m);
+  put_activity(out, t, static_cast<double>(chip.sms().size()));
+  put_occupancy(out, occupancy, program);
+  for (std::size_t r = 0; r < kStalls; ++r) {
+    if (t.cycles[r] == 0) continue;
+    report.ledger.push_back({"gpu.sm.sub", std::string(name(static_cast<Stall>(r))), t.cycles[r]});
+  }
+  put_lines(program, image, profile, report);
+  report.hbm_read_bytes = static_cast<double>(m.dram_read_bytes);
+  report.hbm_write_bytes = static_cast<double>(m.dram_write_bytes);
+  report.simulated_instructions = t.issued;
+  report.simulated_messages = t.lsu.messages;
+}
+
+}  // namespace xpusim::gpu

@@ -1,0 +1,25 @@
+#pragma once
+
+// From what a launch left in the chip's counters to its report.
+
+#include "models/gpu/core/chip.h"
+#include "models/gpu/core/occupancy.h"
+#include "sim/run/machine.h"
+
+namespace xpusim::gpu {
+
+/// The sums over all SMs of a launch.
+struct ChipTotals {
+  std::uint64_t issued = 0, warp_cycles = 0, sub_core_active = 0, sm_active = 0;
+  std::uint64_t instruction_lines = 0;
+  std::array<std::uint64_t, static_cast<std::size_t>(Stall::kCount)> cycles{}, warp_stalls{};
+  LsuCounters lsu;
+};
+ChipTotals totals(const Chip& chip);
+
+/// Fills the counters (names of the cases files), the ledger and the lines of a report.
+void fill_report(Chip& chip, const Program& program, const KernelImage& image,
+                 const LaunchProfile& profile, const Occupancy& occupancy,
+                 run::LaunchReport& report);
+
+}  // namespace xpusim::gpu

@@ -1,0 +1,174 @@
+#include "models/gpu/machine.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "models/gpu/compiler/compiler.h"
+#include "models/gpu/core/block_execution.h"
+#include "models/gpu/core/chip.h"
+#include "models/gpu/core/report.h"
+#include "models/gpu/core/sm_tracer.h"
+
+namespace xpusim::gpu {
+
+namespace {
+
+constexpr std::uint32_t kTracedSms = 4;  // of a big chip: the first ones
+
+/// The tracers of a launch, and the note on what they left out.
+class ChipTracer {
+ public:
+  ChipTracer(const run::LaunchOptions& options, const engine::Clock& clock, Chip& chip,
+             std::size_t slots) {
+    if (options.trace == nullptr) return;
+    for (std::uint32_t i = 0; i < chip.sms().size() && i < kTracedSms; ++i) {
+      tracers_.push_back(std::make_unique<SmTracer>(*options.trace, clock, options.trace_start_fs,
+                                                    i, slots, budget_));
+      chip.sms()[i]->trace_with(tracers_.back().get());
+    }
+    untraced_ = chip.sms().size() - tracers_.size();
+  }
+  void note(run::LaunchReport& report) const {
+    if (untraced_ > 0) {
+      report.notes.push_back(
+          fmt::format("trace: the first {} SMs; {} are left out", kTracedSms, untraced_));
+    }
+    if (budget_.dropped > 0) {
+      report.notes.push_back(fmt::format("trace: {} later slices are left out", budget_.dropped));
+    }
+  }
+
+ private:
+  TraceBudget budget_;
+  std::vector<std::unique_ptr<SmTracer>> tracers_;
+  std::size_t untraced_ = 0;
+};
+
+std::uint64_t block_count(const exec::Launch& launch) {
+  std::uint64_t n = 1;
+  for (std::int64_t g : launch.grid) n *= static_cast<std::uint64_t>(g);
+  return n;
+}
+
+Expected<void> check_fit(const exec::Launch& launch, const Program& program, const Occupancy& o) {
+  if (block_count(launch) == 0) return fail({}, "the grid has no blocks");
+  if (o.blocks > 0) return {};
+  return fail(launch.function->op->line(),
+              fmt::format("a block of {} warps with {} registers a thread and {} bytes of shared "
+                          "memory does not fit an SM (by warps {}, by registers {}, by shared "
+                          "memory {})",
+                          program.num_warps, program.registers_per_thread, program.shared_bytes,
+                          o.by_warps, o.by_registers, o.by_shared));
+}
+
+}  // namespace
+
+Machine::Machine(std::string name, const GpuParams& params, std::optional<double> dollars_per_hour)
+    : name_(std::move(name)), params_(params), dollars_per_hour_(dollars_per_hour) {}
+
+Machine::~Machine() = default;
+
+run::Peaks Machine::peaks() const {
+  run::Peaks p;
+  const double lanes = static_cast<double>(params_.sm.count) * kSubCores * kWarpLanes /
+                       static_cast<double>(params_.sm.pipes.fma_interval);
+  p.flops_per_s = 2 * lanes * params_.clock_hz;
+  p.tensor_flops_per_s =
+      params_.tensor_flops_per_cycle * static_cast<double>(params_.sm.count) * params_.clock_hz;
+  p.hbm_bytes_per_s = params_.memory.hbm.bytes_per_second();
+  p.hbm_bytes = static_cast<std::uint64_t>(params_.memory.hbm.capacity_bytes);
+  p.dollars_per_hour = dollars_per_hour_;
+  return p;
+}
+
+std::vector<std::string> Machine::unsupported(const kernel::Module& module) const {
+  return unsupported_ops(module);
+}
+
+Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::DeviceMemory& memory,
+                                            const run::LaunchOptions& options) {
+  auto prepared = exec::Prepared::make(launch.module, *launch.function);
+  if (!prepared) return fail(std::move(prepared.error()));
+  const auto site_of = [&](const kernel::Op& op) { return (*prepared)->site(op); };
+  auto program = compile(*launch.module, *launch.function, site_of, params_.compiler);
+  if (!program) return fail(std::move(program.error()));
+  auto image = decode(*program);
+  if (!image) return fail(std::move(image.error()));
+  const Occupancy fit = occupancy(params_.sm, *program);
+  if (auto ok = check_fit(launch, *program, fit); !ok) return fail(std::move(ok.error()));
+
+  const std::uint64_t hz =
+      options.clock_hz.value_or(static_cast<std::uint64_t>(std::llround(params_.clock_hz)));
+  LaunchProfile profile(*image);
+  BlockExecution blocks(*prepared, launch, memory, {options.values});
+  engine::fresh_simulation();
+  engine::ClockDomain domain("core", engine::Clock(hz));
+  Chip chip("gpu", domain.scheduler(), params_,
+            {*image, profile, blocks, block_count(launch), static_cast<std::uint32_t>(fit.blocks),
+             params_.sm.l1_bytes - fit.carve_out_bytes});
+  if (options.warm_caches && caches_) chip.memory().set_caches(std::move(*caches_));
+  ChipTracer tracer(options, domain.scheduler().clock(), chip,
+                    static_cast<std::size_t>(fit.blocks));
+  engine::SystemRunner runner({&domain});
+  auto ran = runner.run([&] { return chip.dispatcher().finished() || blocks.failed(); });
+  if (blocks.error()) return fail(blocks.error()->line, blocks.error()->message);
+  if (!ran) return fail(std::move(ran.error()));
+  chip.finish();
+  caches_ = chip.memory().caches();
+
+  run::LaunchReport report;
+  report.name = launch.name;
+  report.cycles = chip.dispatcher().end();
+  report.clock_mhz = static_cast<double>(hz) * 1e-6;
+  report.duration_ns = static_cast<double>(domain.scheduler().clock().edge(report.cycles)) * 1e-6;
+  const exec::WorkCounts work = blocks.counts();
+  report.flops = static_cast<double>(work.flops);
+  fill_report(chip, *program, *image, profile, fit, report);
+  report.notes.push_back("energy is not modelled");
+  tracer.note(report);
+  return report;
+}
+
+namespace {
+
+struct CostParams {
+  double per_hour = 0;
+  static constexpr auto schema() {
+    return std::tuple{config::field("per_hour", &CostParams::per_hour,
+                                    config::Unit::kDollarsPerHour, "rent of the chip", 0, 1e6)};
+  }
+};
+
+Expected<std::unique_ptr<run::Machine>> create(const config::Node& config,
+                                               const std::string& name) {
+  Diagnostics problems;
+  GpuParams params;
+  CostParams cost;
+  config::bind(config.find("gpu"), "gpu", params, problems);
+  config::bind(config.find("cost"), "cost", cost, problems);
+  memory::check(params.memory, "gpu.memory", problems);
+  if (problems.has_errors()) return fail(std::move(problems));
+  const auto dollars = config.find("cost") ? std::optional(cost.per_hour) : std::nullopt;
+  return std::make_unique<Machine>(name, params, dollars);
+}
+
+std::vector<config::ParamDoc> document_params() {
+  std::vector<config::ParamDoc> out;
+  config::document<GpuParams>("gpu", out);
+  config::document<CostParams>("cost", out);
+  return out;
+}
+
+}  // namespace
+
+run::Family family() {
+  run::Family f;
+  f.name = "gpu";
+  f.forms = {kernel::Form::kTtgir};
+  f.create = create;
+  f.params = document_params;
+  return f;
+}
+
+}  // namespace xpusim::gpu
