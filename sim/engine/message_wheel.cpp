@@ -1,6 +1,7 @@
 #include "sim/engine/message_wheel.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace xpusim::engine {
 namespace {
@@ -11,9 +12,18 @@ constexpr auto kLater = [](const auto& a, const auto& b) {
 
 }  // namespace
 
-std::uint32_t MessageWheel::grow() {
-  pool_.emplace_back();
-  return static_cast<std::uint32_t>(pool_.size() - 1);
+MessageWheel::MessageWheel() : tails_(kBuckets), links_(kBuckets) {
+  std::iota(tails_.begin(), tails_.end(), 0u);
+}
+
+void MessageWheel::grow() {
+  constexpr std::uint32_t kStep = 1024;
+  const auto first = static_cast<std::uint32_t>(links_.size());
+  links_.resize(first + kStep);
+  pool_.resize(pool_.size() + kStep);
+  std::iota(links_.begin() + first, links_.end(), first + 1);
+  links_.back() = kNone;
+  free_ = first;
 }
 
 void MessageWheel::put_far(const Message& message, std::uint32_t to, Cycle at) {

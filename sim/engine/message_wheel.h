@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -12,12 +11,13 @@ namespace xpusim::engine {
 
 /// Messages in flight: a queue for each of the next 4096 cycles, and a heap for messages beyond.
 /// Those of one cycle come out in the order in which they were put in, however far ahead that was.
-/// A queue is a list of chunks from one pool, so messages of a cycle lie side by side in memory.
+/// A queue is a linked list through one pool; its anchor is a link of its own, so that putting a
+/// message takes no branch.
 class MessageWheel {
  public:
   static constexpr std::uint32_t kBuckets = 4096;
 
-  MessageWheel() : queues_(kBuckets) {}
+  MessageWheel();
 
   /// Puts `message`, addressed to component `to`, into cycle `at` >= now.
   void put(const Message& message, std::uint32_t to, Cycle at, Cycle now) {
@@ -46,73 +46,49 @@ class MessageWheel {
   void take(Cycle now, F&& f) {
     if (!occupied_.test(now)) return;
     occupied_.clear(now);
-    Queue& queue = queues_[now % kBuckets];
-    std::uint32_t chunk = queue.head;
-    const std::uint32_t last = queue.tail;
-    const std::uint32_t last_count = queue.tail_count;
-    for (;;) {
-      const std::uint32_t count = chunk == last ? last_count : kChunk;
-      for (std::uint32_t i = 0; i < count; ++i) {
-        const Message message = pool_[chunk].messages[i];  // a copy: f may make the pool move
-        f(message);
-      }
-      const std::uint32_t after = pool_[chunk].next;
-      pool_[chunk].next = free_;
-      free_ = chunk;
-      if (chunk == last) return;
-      chunk = after;
+    const std::uint32_t anchor = now % kBuckets;
+    const std::uint32_t last = tails_[anchor];
+    tails_[anchor] = anchor;
+    for (std::uint32_t slot = links_[anchor];;) {
+      const Message message = pool_[slot - kBuckets];  // a copy: the slot is free from here on
+      const std::uint32_t after = links_[slot];
+      links_[slot] = free_;
+      free_ = slot;
+      f(message);
+      if (slot == last) return;
+      slot = after;
     }
   }
 
  private:
-  static constexpr std::uint32_t kChunk =
-      7;  ///< messages; with the link a chunk is 256 bytes less 28
-  static constexpr std::uint32_t kNone = ~0u;
-
-  struct alignas(64) Chunk {
-    std::array<Message, kChunk> messages;
-    std::uint32_t next;
-  };
-  struct Queue {
-    std::uint32_t head = kNone, tail = kNone;  ///< chunks
-    std::uint32_t tail_count = 0;              ///< messages in the tail
-  };
   struct Far {
     Cycle at;
     std::uint64_t order;
     Message message;
   };
+  static constexpr std::uint32_t kNone = 0;
 
   void put_near(const Message& message, std::uint32_t to, Cycle at) {
-    Queue& queue = queues_[at % kBuckets];
-    if (!occupied_.test(at)) {
-      occupied_.set(at);
-      queue.head = queue.tail = new_chunk();
-      queue.tail_count = 0;
-    } else if (queue.tail_count == kChunk) {
-      const std::uint32_t chunk = new_chunk();
-      pool_[queue.tail].next = chunk;
-      queue.tail = chunk;
-      queue.tail_count = 0;
-    }
-    Message& slot = pool_[queue.tail].messages[queue.tail_count++];
-    slot = message;
-    slot.to = to;
+    if (free_ == kNone) [[unlikely]]
+      grow();
+    const std::uint32_t slot = free_;
+    free_ = links_[slot];
+    std::uint32_t& tail = tails_[at % kBuckets];
+    links_[tail] = slot;
+    tail = slot;
+    pool_[slot - kBuckets] = message;
+    pool_[slot - kBuckets].to = to;
+    occupied_.set(at);
   }
-  std::uint32_t new_chunk() {
-    const std::uint32_t chunk = free_;
-    if (chunk == kNone) return grow();
-    free_ = pool_[chunk].next;
-    return chunk;
-  }
-  std::uint32_t grow();
+  void grow();
   void put_far(const Message& message, std::uint32_t to, Cycle at);
   void move_first_far();
 
   Occupancy<kBuckets> occupied_;
-  std::vector<Queue> queues_;
-  std::vector<Chunk> pool_;
-  std::uint32_t free_ = kNone;  ///< list of unused chunks
+  std::vector<std::uint32_t> tails_;  ///< by bucket: the last slot, or the bucket's anchor
+  std::vector<std::uint32_t> links_;  ///< by slot: the next one; the first kBuckets are the anchors
+  std::vector<Message> pool_;         ///< by slot less kBuckets
+  std::uint32_t free_ = kNone;        ///< list of unused slots
   Cycle far_first_ = kNever;
   std::uint64_t far_order_ = 0;
   std::vector<Far> far_;  ///< a heap by (cycle, order), the earliest on top

@@ -29,9 +29,9 @@ class Occupancy {
     if (summary_ == 0) return kNever;
     const std::uint32_t here = word(now);
     if (const std::uint64_t rest = words_[here] >> bit(now)) return now + std::countr_zero(rest);
-    // The words after this one, then, around the end, those up to and with this one.
+    // The words after this one; then, around the end, those up to and with this one.
     const std::uint64_t after = summary_ & ~(~0ull >> (63 - here));
-    const std::uint32_t found = std::countr_zero(after ? after : summary_);
+    const std::uint32_t found = std::countr_zero(after != 0 ? after : summary_);
     const std::uint32_t position = found * 64 + std::countr_zero(words_[found]);
     return now + ((position - static_cast<std::uint32_t>(now)) & (Buckets - 1));
   }
