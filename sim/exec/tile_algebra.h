@@ -40,6 +40,9 @@ enum class Predicate : std::uint8_t { kEq, kNe, kSlt, kSle, kSgt, kSge, kUlt, kU
 /// hardware gives: a quotient of all ones, the dividend as remainder.
 void integer_binary(IntOp op, const Tile& a, const Tile& b, Tile& out);
 std::int64_t integer_scalar(IntOp op, DType d, std::int64_t a, std::int64_t b);
+/// The same on runs of values, in 64 bits: the caller cuts results to the dtype's width.
+void integer_run(IntOp op, DType d, const std::int64_t* a, const std::int64_t* b,
+                 std::int64_t count, std::int64_t* out);
 void compare(Predicate p, const Tile& a, const Tile& b, Tile& out);
 /// Extension (signed or not), truncation and casts between integers and index.
 void convert_integer(const Tile& a, bool is_unsigned, Tile& out);

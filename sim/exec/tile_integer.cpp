@@ -241,6 +241,11 @@ bool is_mask_op(IntOp op) { return op == IntOp::kAnd || op == IntOp::kOr || op =
 
 }  // namespace
 
+void integer_run(IntOp op, DType d, const std::int64_t* a, const std::int64_t* b,
+                 std::int64_t count, std::int64_t* out) {
+  evaluate(op, d, a, b, count, out);
+}
+
 std::int64_t integer_scalar(IntOp op, DType d, std::int64_t a, std::int64_t b) {
   std::int64_t r;
   evaluate(op, d, &a, &b, 1, &r);

@@ -1,0 +1,101 @@
+#include "sim/exec/frame.h"
+
+#include <algorithm>
+
+namespace xpusim::exec {
+namespace {
+
+/// Stands for a pure op whose result nothing but floating-point payload needs.
+Step skip(Frame& f, const Instruction& in) {
+  count_elementwise(f, in);
+  for (std::uint32_t k = 0; k < in.result_count; ++k) f.result(in, k).form = TileForm::kUnknown;
+  return Step::kNext;
+}
+
+std::vector<Instruction> without_payload(std::vector<Instruction> list) {
+  for (Instruction& in : list) {
+    if (in.pure && !in.evaluate) in.run = skip;
+  }
+  return list;
+}
+
+}  // namespace
+
+Frame::Frame(std::shared_ptr<const Code> prepared, DeviceMemory* device, bool evaluates_values)
+    : code(std::move(prepared)), memory(device), values(evaluates_values) {
+  preamble = values ? code->preamble : without_payload(code->preamble);
+  body = values ? code->body : without_payload(code->body);
+  slots.resize(code->slots.size());
+  live.resize(slots.size(), 1);
+  bool has_views = false;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const SlotInfo& info = code->slots[i];
+    slots[i].shape = info.shape;
+    slots[i].dtype = info.dtype;
+    slots[i].is_pointer = info.is_pointer;
+    live[i] = slots[i].count();
+    has_views = has_views || info.is_view;
+  }
+  if (has_views) views.resize(slots.size());
+  counters.resize(code->loops);
+  hints.resize(code->sites.size(), 0);
+}
+
+Step Frame::fail(const Instruction& in, std::string message) {
+  error.message = std::move(message);
+  error.line = in.op ? in.op->line() : SourcePosition{};
+  return Step::kFail;
+}
+
+bool Frame::run_preamble() {
+  return std::all_of(preamble.begin(), preamble.end(),
+                     [this](const Instruction& in) { return in.run(*this, in) == Step::kNext; });
+}
+
+void Frame::start() {
+  trace.reset(code->sites.size());
+  error = {};
+  pc = 0;
+}
+
+Interpreter::State Frame::advance() {
+  if (!error.message.empty()) return Interpreter::State::kFailed;
+  while (true) {
+    const Instruction& in = body[pc];
+    switch (in.run(*this, in)) {
+      case Step::kNext:
+        ++pc;
+        break;
+      case Step::kJump:
+        pc = in.target;
+        break;
+      case Step::kEffect:
+        return Interpreter::State::kAtEffect;
+      case Step::kDone:
+        return Interpreter::State::kDone;
+      case Step::kFail:
+        return Interpreter::State::kFailed;
+    }
+  }
+}
+
+void Frame::perform() {
+  const Instruction& in = body[pc];
+  if (in.perform) in.perform(*this, in);  // a failure is found by the next advance()
+  ++pc;
+}
+
+void count_elementwise(Frame& f, const Instruction& in) {
+  if (in.flops == 0) return;
+  const Tile& out = f.result(in);
+  std::int64_t live = out.count();
+  for (std::size_t k = 0; k < in.operand_count; ++k) {
+    const std::uint32_t s = f.slot(in, k);
+    if (s != kNoSlot && f.slots[s].shape.size() == out.shape.size())
+      live = std::min(live, f.live[s]);
+  }
+  f.live[in.result] = live;
+  f.counts.flops += static_cast<std::uint64_t>(live) * in.flops;
+}
+
+}  // namespace xpusim::exec

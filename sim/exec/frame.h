@@ -1,0 +1,55 @@
+#pragma once
+
+// The state of one running block, and what handlers use to reach it.
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "sim/exec/code.h"
+#include "sim/exec/step_interpreter.h"
+
+namespace xpusim::exec {
+
+struct Frame {
+  Frame(std::shared_ptr<const Code> prepared, DeviceMemory* device, bool evaluates_values);
+
+  std::shared_ptr<const Code> code;
+  DeviceMemory* memory = nullptr;
+  bool values = true;
+  std::array<std::int64_t, 3> id{}, grid{1, 1, 1};
+
+  std::vector<Instruction> preamble, body;  ///< as in `code`, with skipped ops replaced
+  std::vector<Tile> slots;             ///< shape and dtype fixed, form and payload as they come
+  std::vector<std::int64_t> live;      ///< elements of a slot that no mask has left out
+  std::vector<std::int64_t> counters;  ///< iterations left, a loop
+  std::vector<View> views;             ///< memrefs, by slot
+  std::vector<std::uint32_t> hints;    ///< the allocation that a site touched last
+  BlockTrace trace;
+  WorkCounts counts;
+  ExecError error;
+  std::uint32_t pc = 0;
+
+  std::uint32_t slot(const Instruction& in, std::size_t k) const {
+    return code->operand_slots[in.operands + k];
+  }
+  bool has(const Instruction& in, std::size_t k) const {
+    return k < in.operand_count && slot(in, k) != kNoSlot;
+  }
+  Tile& operand(const Instruction& in, std::size_t k) { return slots[slot(in, k)]; }
+  Tile& result(const Instruction& in, std::size_t k = 0) { return slots[in.result + k]; }
+  bool wants(const Instruction& in) const { return values || in.evaluate; }
+
+  Step fail(const Instruction& in, std::string message);
+  /// Runs the instructions that do not depend on the block.
+  bool run_preamble();
+  void start();
+  Interpreter::State advance();
+  void perform();
+  const kernel::Op* effect() const { return body[pc].op; }
+};
+
+/// Counts the floating-point work of an element-wise op and passes on how much of it is not masked.
+void count_elementwise(Frame& f, const Instruction& in);
+
+}  // namespace xpusim::exec

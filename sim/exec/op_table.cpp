@@ -1,0 +1,28 @@
+#include "sim/exec/op_table.h"
+
+#include "sim/kernel/op_info.h"
+
+namespace xpusim::exec {
+
+OpTable::OpTable() : entries_(kernel::op_count()) {
+  add_arithmetic(*this);
+  add_shapes(*this);
+  add_memory(*this);
+  add_atomics(*this);
+  add_reductions(*this);
+  add_buffers(*this);
+  add_control(*this);
+}
+
+void OpTable::add(const OpEntry& entry) {
+  if (const kernel::OpInfo* info = kernel::find_op(entry.name)) entries_[info->id] = entry;
+}
+
+const OpTable& op_table() {
+  static const OpTable table;
+  return table;
+}
+
+bool has_handler(kernel::OpId op) { return op_table().find(op) != nullptr; }
+
+}  // namespace xpusim::exec

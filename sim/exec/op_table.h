@@ -1,0 +1,49 @@
+#pragma once
+
+// The executor's table of handlers, by OpId. Each file under handlers/ adds the ops of one kind.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "sim/exec/code.h"
+
+namespace xpusim::exec {
+
+/// How the executor runs an op.
+struct OpEntry {
+  std::string_view name;
+  Handler run = nullptr;   ///< null: the code builder makes jumps and copies of it
+  std::uint8_t code = 0;   ///< Instruction::code
+  std::uint8_t flops = 0;  ///< floating-point operations an element of the result
+  bool pure = true;        ///< no effect, never fails: may be skipped or moved out of the block
+  Handler perform = nullptr;
+  /// Decodes attributes into the instruction; the result is what is wrong, or "".
+  std::string_view (*prepare)(const kernel::Op& op, Instruction& in) = nullptr;
+  bool leaves_record = false;  ///< has a site in the block's trace
+  bool per_block = false;      ///< pure, but another value in each block
+};
+
+class OpTable {
+ public:
+  OpTable();
+  void add(const OpEntry& entry);  ///< ignores ops that no dialect defines
+  const OpEntry* find(kernel::OpId id) const {
+    return id < entries_.size() && !entries_[id].name.empty() ? &entries_[id] : nullptr;
+  }
+
+ private:
+  std::vector<OpEntry> entries_;
+};
+
+const OpTable& op_table();
+
+void add_arithmetic(OpTable& table);  // arith.*, math.*
+void add_shapes(OpTable& table);      // splat, broadcast, reshape, ranges, program ids, constants
+void add_memory(OpTable& table);      // tt.load, tt.store
+void add_atomics(OpTable& table);     // tt.atomic_rmw, tt.atomic_cas
+void add_reductions(OpTable& table);  // tt.reduce, vector.multi_reduction
+void add_buffers(OpTable& table);     // vector.load, tpu.vector_store, memref.*
+void add_control(OpTable& table);     // scf.*, cf.*, calls, returns, barriers, asserts
+
+}  // namespace xpusim::exec
