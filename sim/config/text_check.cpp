@@ -27,6 +27,15 @@ std::size_t utf8_length(std::string_view text, std::size_t i) {
 
 }  // namespace
 
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = utf8_length(text, i);
+    if (length == 0) return false;
+    i += length;
+  }
+  return true;
+}
+
 void check_text(std::string_view text, const std::string& file, Diagnostics& problems) {
   int line = 1, column = 1;
   bool indentation = true, tab_seen = false;

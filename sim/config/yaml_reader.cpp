@@ -70,6 +70,9 @@ class TreeBuilder final : public YAML::EventHandler {
     const bool quoted = tag == "!";
     if (quoted) {
       check_closed(mark);
+      // yaml-cpp makes lone bytes of them.
+      if (!is_utf8(value))
+        problem(mark, "the escapes \\N and \\_ are not allowed; use \\u0085, \\u00a0");
     } else {
       check_tag(mark, tag);
     }

@@ -132,6 +132,8 @@ const BadText kBadTexts[] = {
      "f:1:4: error: a '-' is not expected here; check the indentation\n"},
     {"ReservedStart", "a: @x\n", "f:1:4: error: a value cannot start with this; quote it\n"},
     {"UnknownEscape", "a: \"\\q\"\n", "f:1:7: error: unknown escape character: q\n"},
+    {"EscapeToALoneByte", "a: \"x\\_\"\n",
+     "f:1:4: error: the escapes \\N and \\_ are not allowed; use \\u0085, \\u00a0\n"},
     {"NotUtf8", "a: \xff\n", "f:1:4: error: this is not UTF-8 text\n"},
     {"TruncatedUtf8", "a: \xe2\x82", "f:1:4: error: this is not UTF-8 text\n"},
     {"OverlongUtf8", "a: \xc0\xaf", "f:1:4: error: this is not UTF-8 text\n"},
