@@ -28,7 +28,16 @@ Scheduler::Inbox Scheduler::open_inbox(Scheduler& from, Cycle latency) {
   }
   sources_.push_back({&from, latency});
   foreign_.emplace_back();
-  return static_cast<Inbox>(sources_.size() - 1);
+  taken_in_.push_back(static_cast<Inbox>(sources_.size() - 1));
+  return taken_in_.back();
+}
+
+void Scheduler::order_sources(const std::vector<Scheduler*>& domains) {
+  const auto rank = [&](Inbox i) {
+    return std::find(domains.begin(), domains.end(), sources_[i].from) - domains.begin();
+  };
+  std::sort(taken_in_.begin(), taken_in_.end(),
+            [&](Inbox a, Inbox b) { return rank(a) < rank(b); });
 }
 
 bool Scheduler::run_until(Cycle limit) {
@@ -58,7 +67,7 @@ void Scheduler::run_cycle() {
   earliest_post_ = now_ + 1;
   const auto receive = [this](const Message& message) { deliver(message); };
   own_.take(now_, receive);
-  for (MessageWheel& wheel : foreign_) wheel.take(now_, receive);
+  for (const Inbox i : taken_in_) foreign_[i].take(now_, receive);
   earliest_wake_ = now_ + 1;
   if (mode_ == Mode::kTickAll) {
     tick_all();

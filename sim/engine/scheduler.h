@@ -64,6 +64,11 @@ class Scheduler {
   /// Declares a link into this domain; returns the inbox for post_from.
   Inbox open_inbox(Scheduler& from, Cycle latency);
 
+  /// The order in which the messages of a cycle are taken from the other domains. SystemRunner sets
+  /// it to the order of its domains; until then it is the order in which their first links were
+  /// made.
+  void order_sources(const std::vector<Scheduler*>& domains);
+
   /// The cycle at work; outside of cycles the first one that is not yet over.
   Cycle now() const { return now_; }
   /// The next cycle with something due, or kNever. Nobody ticks in it if all its wakes were
@@ -121,6 +126,7 @@ class Scheduler {
   bool pause_ = false;
   std::uint64_t fastest_hz_;
   std::vector<Source> sources_;  ///< by inbox
+  std::vector<Inbox> taken_in_;  ///< inboxes in the order of taking
   std::vector<std::string> names_;
 };
 

@@ -87,6 +87,7 @@ Expected<void> SystemRunner::Engine::run(const std::function<bool()>& done) {
 
 void SystemRunner::Engine::start() {
   lookahead_.emplace(domains_);
+  for (Scheduler* domain : domains_) domain->order_sources(domains_);
   due_cycle_.assign(domains_.size(), kNever);
   due_.assign(domains_.size(), kEndOfTime);
   in_step_ = has_other_processes(sc_core::sc_get_top_level_objects(), this);
