@@ -124,8 +124,7 @@ Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::De
   report.duration_ns = static_cast<double>(domain.scheduler().clock().edge(report.cycles)) * 1e-6;
   const exec::WorkCounts work = blocks.counts();
   report.flops = static_cast<double>(work.flops);
-  fill_report(chip, *program, *image, profile, fit, report);
-  report.notes.push_back("energy is not modelled");
+  fill_report(chip, params_, *program, *image, profile, fit, report);
   tracer.note(report);
   return report;
 }

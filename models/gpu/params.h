@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <tuple>
 
+#include "models/energy/gpu_events.h"
 #include "models/gpu/compiler/params.h"
 #include "models/gpu/core/params.h"
 #include "models/memory/l2_params.h"
@@ -18,6 +19,7 @@ struct GpuParams {
   LaunchParams launch;
   memory::MemoryParams memory;
   CompilerParams compiler;
+  energy::GpuEnergyParams energy;
 
   static constexpr auto schema() {
     using config::field, config::group, config::Unit;
@@ -30,6 +32,7 @@ struct GpuParams {
         group("launch", &P::launch, "launch of a grid"),
         group("memory", &P::memory, "networks, L2 and HBM"),
         group("compiler", &P::compiler, "model of the vendor's assembler"),
+        group("energy", &P::energy, "energy per event and standing power"),
     };
   }
 };

@@ -27,7 +27,7 @@ int L1Cache::find(const Set& set, std::uint64_t tag) const {
   return -1;
 }
 
-L1Cache::Lookup L1Cache::load(std::uint64_t address, std::uint8_t sectors, std::uint32_t request) {
+L1Cache::Lookup L1Cache::load(std::uint64_t address, std::uint8_t sectors, std::uint16_t request) {
   const std::uint64_t tag = address / kLine;
   const std::uint32_t index = set_of(tag);
   Set& set = sets_[index];

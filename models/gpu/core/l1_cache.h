@@ -14,17 +14,17 @@ namespace xpusim::gpu {
 /// the real index, and replacement other than LRU.
 class L1Cache {
  public:
-  static constexpr std::uint32_t kNoRequest = ~0u;
+  static constexpr std::uint16_t kNoRequest = 0xffff;
 
   L1Cache(std::int64_t bytes, std::int64_t ways);
 
   struct Lookup {
     std::uint32_t line = 0;                          ///< handle for fill()
     std::uint8_t hit = 0, pending = 0, missing = 0;  ///< sector masks; pending: on its way
-    std::uint32_t request = kNoRequest;              ///< that brings the pending sectors
+    std::uint16_t request = kNoRequest;              ///< that brings the pending sectors
   };
   /// Looks sectors up and allocates those that miss, to be brought by `request`.
-  Lookup load(std::uint64_t address, std::uint8_t sectors, std::uint32_t request);
+  Lookup load(std::uint64_t address, std::uint8_t sectors, std::uint16_t request);
   /// Sectors have come; ignored when the line was given to another address since.
   void fill(std::uint32_t line, std::uint64_t address, std::uint8_t sectors);
   void drop(std::uint64_t address);
@@ -32,10 +32,10 @@ class L1Cache {
  private:
   static constexpr std::uint32_t kMaxWays = 4;
   static constexpr std::uint64_t kNoTag = ~0ull;
-  struct Set {
+  struct alignas(64) Set {
     std::array<std::uint64_t, kMaxWays> tag;
     std::array<std::uint32_t, kMaxWays> used;
-    std::array<std::uint32_t, kMaxWays> request;
+    std::array<std::uint16_t, kMaxWays> request;
     std::array<std::uint8_t, kMaxWays> valid, pending;
   };
   std::uint32_t set_of(std::uint64_t tag) const {

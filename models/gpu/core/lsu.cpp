@@ -135,7 +135,8 @@ void Lsu::load_part(std::uint32_t access, std::uint64_t address, std::uint32_t s
   for (std::uint32_t i = 0; i * kSectorsOfLine < 16; ++i) {
     const auto mask = static_cast<std::uint8_t>((sectors >> (i * kSectorsOfLine)) & 0xfu);
     if (!mask) continue;
-    const auto found = l1_.load(address + i * memory::kLineBytes, mask, id);
+    const auto found =
+        l1_.load(address + i * memory::kLineBytes, mask, static_cast<std::uint16_t>(id));
     lines[i] = found.line;
     missing |= static_cast<std::uint32_t>(found.missing) << (i * kSectorsOfLine);
     counters_.load_sectors_hit += static_cast<std::uint32_t>(std::popcount(found.hit)) +

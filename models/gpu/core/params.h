@@ -75,7 +75,7 @@ struct MioParams {
         field("l1_latency", &P::l1_latency, Unit::kCycles, "L1 hit: service to result", 1, 1000),
         field("l1_ways", &P::l1_ways, Unit::kCount, "associativity of the L1", 1, 4),
         field("outstanding_sectors", &P::outstanding_sectors, Unit::kCount,
-              "32-byte sectors that an SM may have requested and not received", 16, 65536),
+              "32-byte sectors that an SM may have requested and not received", 16, 32768),
         field("request_interval", &P::request_interval, Unit::kCycles,
               "cycles between two requests that leave the SM", 1, 64),
         field("fill_latency", &P::fill_latency, Unit::kCycles,

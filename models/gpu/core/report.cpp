@@ -39,14 +39,23 @@ class Counters {
   std::vector<std::pair<std::string, run::Figure>>& out_;
 };
 
-void put_instructions(Counters& out, const Program& program, const LaunchProfile& profile) {
-  std::array<std::uint64_t, static_cast<std::size_t>(Pipe::kCount)> by_pipe{};
-  std::uint64_t all = 0, conflicts = 0;
+/// Warp instructions by the pipe that executes them.
+using PipeTotals = std::array<std::uint64_t, static_cast<std::size_t>(Pipe::kCount)>;
+
+PipeTotals count_executed(const Program& program, const LaunchProfile& profile) {
+  PipeTotals by_pipe{};
   for (std::size_t pc = 0; pc < program.code.size(); ++pc) {
-    const Instruction& in = program.code[pc];
-    by_pipe[static_cast<std::size_t>(pipe_of(in.op))] += profile.executed[pc];
-    all += profile.executed[pc];
-    conflicts += profile.executed[pc] * in.extra_passes;
+    by_pipe[static_cast<std::size_t>(pipe_of(program.code[pc].op))] += profile.executed[pc];
+  }
+  return by_pipe;
+}
+
+void put_instructions(Counters& out, const Program& program, const LaunchProfile& profile,
+                      const PipeTotals& by_pipe) {
+  std::uint64_t all = 0, conflicts = 0;
+  for (std::uint64_t n : by_pipe) all += n;
+  for (std::size_t pc = 0; pc < program.code.size(); ++pc) {
+    conflicts += profile.executed[pc] * program.code[pc].extra_passes;
   }
   const auto pipe = [&](Pipe p) { return by_pipe[static_cast<std::size_t>(p)]; };
   out.put("warp_instructions", all);
@@ -120,6 +129,30 @@ void put_lines(const Program& program, const KernelImage& image, const LaunchPro
   }
 }
 
+void put_energy(const GpuParams& params, const PipeTotals& by_pipe, const LsuCounters& l1,
+                const memory::MemoryCounters& m, run::LaunchReport& report) {
+  using energy::GpuEvent;
+  energy::EnergyMeter<GpuEvent> meter(energy::event_table(params.energy), params.energy.power);
+  static constexpr std::pair<Pipe, GpuEvent> kPipes[] = {
+      {Pipe::kAlu, GpuEvent::kAlu},         {Pipe::kFma, GpuEvent::kFma},
+      {Pipe::kXu, GpuEvent::kXu},           {Pipe::kLsu, GpuEvent::kLsu},
+      {Pipe::kFp64, GpuEvent::kFp64},       {Pipe::kTensor, GpuEvent::kTensor},
+      {Pipe::kUniform, GpuEvent::kUniform}, {Pipe::kControl, GpuEvent::kControl}};
+  for (const auto& [pipe, event] : kPipes)
+    meter.add(event, by_pipe[static_cast<std::size_t>(pipe)]);
+  meter.add(GpuEvent::kL1Sector, l1.load_sectors + l1.store_sectors + l1.atomic_sectors);
+  meter.add(GpuEvent::kSharedWavefront, l1.wavefronts);
+  meter.add(GpuEvent::kNocSector, l1.sectors_done);
+  meter.add(GpuEvent::kL2Sector,
+            m.l2_sectors_read + m.l2_sectors_write + m.l2_sectors_atom + m.l2_sectors_red);
+  meter.add(GpuEvent::kHbmReadByte, m.dram_read_bytes);
+  meter.add(GpuEvent::kHbmWriteByte, m.dram_write_bytes);
+  meter.add(GpuEvent::kHbmActivate, m.dram_activates);
+  for (const auto& e : meter.report(report.duration_ns, report.clock_mhz * 1e6).entries) {
+    report.energy.push_back({e.component, e.microjoules});
+  }
+}
+
 }  // namespace
 
 ChipTotals totals(const Chip& chip) {
@@ -142,15 +175,16 @@ ChipTotals totals(const Chip& chip) {
   return t;
 }
 
-void fill_report(Chip& chip, const Program& program, const KernelImage& image,
-                 const LaunchProfile& profile, const Occupancy& occupancy,
+void fill_report(Chip& chip, const GpuParams& params, const Program& program,
+                 const KernelImage& image, const LaunchProfile& profile, const Occupancy& occupancy,
                  run::LaunchReport& report) {
   const ChipTotals t = totals(chip);
   const memory::MemoryCounters m = chip.memory().counters();
   Counters out(report);
   out.put("cycles", report.cycles);
   out.put("duration_ns", report.duration_ns);
-  put_instructions(out, program, profile);
+  const PipeTotals by_pipe = count_executed(program, profile);
+  put_instructions(out, program, profile, by_pipe);
   put_memory(out, t.lsu, m);
   put_activity(out, t, static_cast<double>(chip.sms().size()));
   put_occupancy(out, occupancy, program);
@@ -159,6 +193,7 @@ void fill_report(Chip& chip, const Program& program, const KernelImage& image,
     report.ledger.push_back({"gpu.sm.sub", std::string(name(static_cast<Stall>(r))), t.cycles[r]});
   }
   put_lines(program, image, profile, report);
+  put_energy(params, by_pipe, t.lsu, m, report);
   report.hbm_read_bytes = static_cast<double>(m.dram_read_bytes);
   report.hbm_write_bytes = static_cast<double>(m.dram_write_bytes);
   report.simulated_instructions = t.issued;

@@ -17,9 +17,10 @@ struct ChipTotals {
 };
 ChipTotals totals(const Chip& chip);
 
-/// Fills the counters (names of the cases files), the ledger and the lines of a report.
-void fill_report(Chip& chip, const Program& program, const KernelImage& image,
-                 const LaunchProfile& profile, const Occupancy& occupancy,
+/// Fills the counters (names of the cases files), the ledger, the lines and the energy of a report
+/// whose cycles and time are known.
+void fill_report(Chip& chip, const GpuParams& params, const Program& program,
+                 const KernelImage& image, const LaunchProfile& profile, const Occupancy& occupancy,
                  run::LaunchReport& report);
 
 }  // namespace xpusim::gpu

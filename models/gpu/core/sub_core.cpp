@@ -87,9 +87,10 @@ std::uint32_t SubCore::tick(std::uint32_t now) {
 std::uint32_t SubCore::pick(std::uint32_t now) {
   std::uint32_t best = ~0u, first = kBlocked;
   for (std::uint32_t w = 0; w < kWarpsOfSubCore; ++w) {
-    const std::uint32_t t = std::max(ready_[w], port_free_[port_[w]]);
-    first = std::min(first, t);
-    best = std::min(best, t <= now ? age_[w] : ~0u);
+    const std::uint32_t t = std::max(ready_[w], port_time_[w]);
+    const std::uint32_t age = t <= now ? age_[w] : ~0u;
+    first = t < first ? t : first;
+    best = age < best ? age : best;
   }
   next_time_ = first;
   if (first > now) return kNoWarp;
@@ -102,9 +103,18 @@ std::uint32_t SubCore::pick(std::uint32_t now) {
 std::uint32_t SubCore::earliest() const {
   std::uint32_t first = kBlocked;
   for (std::uint32_t w = 0; w < kWarpsOfSubCore; ++w) {
-    first = std::min(first, std::max(ready_[w], port_free_[port_[w]]));
+    const std::uint32_t t = std::max(ready_[w], port_time_[w]);
+    first = t < first ? t : first;
   }
   return first;
+}
+
+void SubCore::set_port(Port port, std::uint32_t free) {
+  port_free_[index(port)] = free;
+  const auto p = static_cast<std::uint32_t>(port);
+  for (std::uint32_t w = 0; w < kWarpsOfSubCore; ++w) {
+    port_time_[w] = port_[w] == p ? free : port_time_[w];
+  }
 }
 
 Stall SubCore::port_reason(Port port) const {
@@ -158,7 +168,7 @@ void SubCore::issue(std::uint32_t w, std::uint32_t now) {
   ++sm_.profile.executed[v.pc];
   checksum_ = checksum_ * 0x9E3779B97F4A7C15ull + ((static_cast<std::uint64_t>(now) << 24) ^
                                                    (static_cast<std::uint64_t>(w) << 16) ^ v.pc);
-  port_free_[index(in.port)] = now + interval_[index(in.port)];
+  set_port(in.port, now + interval_[index(in.port)]);
   std::uint32_t next = now + in.stall;
   Stall why = Stall::kWait;
   std::uint32_t target = v.pc + 1u;
@@ -219,6 +229,7 @@ void SubCore::prepare(std::uint32_t w, std::uint32_t at, Stall why) {
     }
   }
   port_[w] = static_cast<std::uint32_t>(in.port);
+  port_time_[w] = port_free_[index(in.port)];
   v.why = why;
   if (in.wait_mask == 0) {
     v.wait = Wait::kNothing;
@@ -263,8 +274,8 @@ void SubCore::raise(Warp& v, std::uint32_t scoreboard, std::uint32_t until, bool
 
 void SubCore::take_mio_port(std::uint32_t now) {
   const std::uint32_t free = std::max(now + interval_[index(Port::kMio)], sm_.lsu.mio_free(index_));
-  port_free_[index(Port::kMio)] = free;
-  port_free_[index(Port::kLg)] = std::max(free, sm_.lsu.lg_free());
+  set_port(Port::kMio, free);
+  set_port(Port::kLg, std::max(free, sm_.lsu.lg_free()));
 }
 
 std::uint32_t SubCore::issue_mio(Warp& v, const IssueWord& in, std::uint32_t now) {
@@ -331,7 +342,8 @@ void SubCore::issue_global(std::uint32_t w, const IssueWord& in, std::uint32_t n
 }
 
 void SubCore::lg_queue_free(std::uint32_t at) {
-  port_free_[index(Port::kLg)] = std::max(at, port_free_[index(Port::kMio)]);
+  const std::uint32_t free = std::max(at, port_free_[index(Port::kMio)]);
+  if (free != port_free_[index(Port::kLg)]) set_port(Port::kLg, free);
 }
 
 bool SubCore::branch_taken(std::uint32_t w, const IssueWord& in) {

@@ -81,9 +81,7 @@ class SubCore {
   /// Issues at most one instruction at `now`; returns the next cycle at which it may be able to.
   std::uint32_t tick(std::uint32_t now);
   /// The cycle at which a warp can issue as things stand, or kBlocked.
-  std::uint32_t time(std::uint32_t warp) const {
-    return std::max(ready_[warp], port_free_[port_[warp]]);
-  }
+  std::uint32_t time(std::uint32_t warp) const { return std::max(ready_[warp], port_time_[warp]); }
 
   void complete(const Completion& c);
   void leave_barrier(std::uint32_t warp, std::uint32_t at);
@@ -128,6 +126,7 @@ class SubCore {
   void check_scoreboards(std::uint32_t w);
   void raise(Warp& v, std::uint32_t scoreboard, std::uint32_t until, bool is_long);
   Stall port_reason(Port port) const;
+  void set_port(Port port, std::uint32_t free);
 
   std::uint32_t issue_mio(Warp& v, const IssueWord& in, std::uint32_t now);
   void issue_global(std::uint32_t w, const IssueWord& in, std::uint32_t now);
@@ -144,8 +143,9 @@ class SubCore {
 
   alignas(64) std::array<std::uint32_t, kWarpsOfSubCore> ready_;  // kBlocked: an event has to come
   alignas(64) std::array<std::uint32_t, kWarpsOfSubCore> port_{};
+  alignas(64) std::array<std::uint32_t, kWarpsOfSubCore> port_time_{};  // port_free_[port_[w]]
   alignas(64) std::array<std::uint32_t, kWarpsOfSubCore> age_{};
-  alignas(64) std::array<std::uint32_t, 16> port_free_{};
+  std::array<std::uint32_t, kPorts> port_free_{};
   std::array<std::uint32_t, kPorts> interval_{};
   std::array<std::uint32_t, static_cast<std::size_t>(Opcode::kCount)> latency_{};
   std::uint32_t last_ = 0, next_time_ = kBlocked;
