@@ -1,0 +1,134 @@
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "models/gpu/compiler/assembler/assembler.h"
+
+namespace xpusim::gpu {
+namespace {
+
+/// Half-cycle positions: instruction i reads at 2 i and writes at 2 i + 1.
+struct Interval {
+  std::size_t begin = ~std::size_t{0}, end = 0;
+  bool used() const { return begin <= end; }
+};
+
+constexpr int kFileSizes[] = {255, kUniformRegisters, kPredicates};
+
+std::vector<Interval> live_intervals(const MachineCode& code) {
+  std::vector<Interval> live(code.registers.size());
+  std::vector<std::size_t> block_begin, block_end;
+  std::size_t position = 0;
+  auto touch = [&](VReg r, std::size_t at) {
+    live[r].begin = std::min(live[r].begin, at);
+    live[r].end = std::max(live[r].end, at);
+  };
+  for (const auto& block : code.blocks) {
+    block_begin.push_back(2 * position);
+    for (const auto& i : block.code) {
+      for (VReg r : i.uses) touch(r, 2 * position);
+      if (i.guard != kNoVReg) touch(i.guard, 2 * position);
+      for (VReg r : i.defs) touch(r, 2 * position + 1);
+      ++position;
+    }
+    block_end.push_back(2 * position);
+  }
+  // What a loop's body shares with the code around it lives through the whole loop.
+  for (std::size_t b = 0; b < code.blocks.size(); ++b) {
+    if (code.blocks[b].loop_begin < 0) continue;
+    const std::size_t begin = block_begin[static_cast<std::size_t>(code.blocks[b].loop_begin)];
+    for (Interval& i : live) {
+      const bool touches = i.used() && i.begin < block_end[b] && i.end >= begin;
+      const bool shared = touches && (i.begin < begin || i.end >= block_end[b]);
+      if (shared && i.begin < begin) i.end = std::max(i.end, block_end[b]);
+      if (shared && i.end >= block_end[b]) i.begin = std::min(i.begin, begin);
+    }
+  }
+  return live;
+}
+
+/// The registers of one file, each with the intervals in which it is taken.
+class File {
+ public:
+  explicit File(int size) : taken_(static_cast<std::size_t>(size)) {}
+
+  bool is_free(std::size_t number, const Interval& want) const {
+    for (const Interval& t : taken_[number]) {
+      if (want.begin <= t.end && t.begin <= want.end) return false;
+    }
+    return true;
+  }
+  void take(std::size_t number, const Interval& want) {
+    taken_[number].push_back(want);
+    highest_ = std::max(highest_, static_cast<int>(number) + 1);
+  }
+  std::size_t size() const { return taken_.size(); }
+  void grow() { taken_.emplace_back(); }
+  int highest() const { return highest_; }
+
+ private:
+  std::vector<std::vector<Interval>> taken_;
+  int highest_ = 0;
+};
+
+/// Registers that are placed together.
+struct Request {
+  Tuple members;
+  std::size_t begin;
+};
+
+std::vector<Request> requests(const MachineCode& code, const std::vector<Interval>& live) {
+  std::vector<Request> list;
+  std::vector<bool> listed(code.tuples.size());
+  for (VReg r = 0; r < live.size(); ++r) {
+    if (!live[r].used()) continue;
+    if (code.tuple_of[r] < 0) {
+      list.push_back({{r}, live[r].begin});
+      continue;
+    }
+    const auto t = static_cast<std::size_t>(code.tuple_of[r]);
+    if (listed[t]) continue;
+    listed[t] = true;
+    Request request{code.tuples[t], ~std::size_t{0}};
+    for (VReg m : request.members) {
+      if (live[m].used()) request.begin = std::min(request.begin, live[m].begin);
+    }
+    list.push_back(std::move(request));
+  }
+  std::stable_sort(list.begin(), list.end(),
+                   [](const Request& a, const Request& b) { return a.begin < b.begin; });
+  return list;
+}
+
+}  // namespace
+
+Allocation allocate(const MachineCode& code) {
+  const std::vector<Interval> live = live_intervals(code);
+  std::array<File, 3> files{File(kFileSizes[0]), File(kFileSizes[1]), File(kFileSizes[2])};
+  Allocation where;
+  where.number.assign(code.registers.size(), 0);
+  files[0].take(1, {0, ~std::size_t{0} - 1});  // R1: the stack pointer
+  for (const Request& request : requests(code, live)) {
+    const std::size_t n = request.members.size();
+    File& file = files[static_cast<std::size_t>(code.registers[request.members[0]])];
+    for (std::size_t base = 0;; base += n) {
+      while (base + n > file.size()) file.grow();
+      bool fits = true;
+      for (std::size_t m = 0; m < n && fits; ++m) {
+        fits = !live[request.members[m]].used() || file.is_free(base + m, live[request.members[m]]);
+      }
+      if (!fits) continue;
+      for (std::size_t m = 0; m < n; ++m) {
+        where.number[request.members[m]] = static_cast<std::uint16_t>(base + m);
+        if (live[request.members[m]].used()) file.take(base + m, live[request.members[m]]);
+      }
+      break;
+    }
+  }
+  where.general = files[0].highest();
+  where.uniform = files[1].highest();
+  where.predicate = files[2].highest();
+  return where;
+}
+
+}  // namespace xpusim::gpu

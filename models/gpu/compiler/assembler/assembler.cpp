@@ -1,0 +1,107 @@
+#include "models/gpu/compiler/assembler/assembler.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace xpusim::gpu {
+namespace {
+
+constexpr int kFewestRegisters = 16;  ///< what the vendor's assembler reports at least
+
+Instruction finish(const MachineInstruction& from, const MachineCode& code,
+                   const Allocation& where) {
+  Instruction i;
+  i.op = from.op;
+  i.mnemonic = from.mnemonic;
+  auto place = [&](VReg r, std::vector<std::uint16_t>& general, std::vector<std::uint16_t>& uniform,
+                   std::vector<std::uint8_t>& predicate) {
+    const std::uint16_t n = where.number[r];
+    switch (code.registers[r]) {
+      case RegFile::kGeneral:
+        general.push_back(n);
+        break;
+      case RegFile::kUniform:
+        uniform.push_back(n);
+        break;
+      case RegFile::kPredicate:
+        predicate.push_back(static_cast<std::uint8_t>(n));
+        break;
+    }
+  };
+  for (VReg r : from.defs) place(r, i.dst, i.udst, i.pdst);
+  for (VReg r : from.uses) place(r, i.src, i.usrc, i.psrc);
+  if (from.guard != kNoVReg) {
+    i.guard = static_cast<std::uint8_t>(where.number[from.guard]);
+    i.guard_negated = from.guard_negated;
+  }
+  i.site = from.site;
+  i.vector = from.vector;
+  i.width = from.width;
+  i.line = from.line;
+  i.extra_passes = from.extra_passes;
+  i.active_warps = from.active_warps;
+  i.active_lanes = from.active_lanes;
+  i.branch = from.branch;
+  i.target = from.target;
+  return i;
+}
+
+}  // namespace
+
+bool has_variable_latency(Opcode op) {
+  switch (op) {
+    case Opcode::kMufu:
+    case Opcode::kS2r:
+    case Opcode::kS2ur:
+    case Opcode::kLdc:
+    case Opcode::kLdg:
+    case Opcode::kStg:
+    case Opcode::kAtom:
+    case Opcode::kRed:
+    case Opcode::kLds:
+    case Opcode::kSts:
+    case Opcode::kShfl:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::int64_t fixed_latency(Opcode op, RegFile result, const CompilerParams& params) {
+  if (result == RegFile::kPredicate) return params.predicate_latency;
+  switch (op) {
+    case Opcode::kFma:
+    case Opcode::kHfma2:
+      return params.fma_latency;
+    case Opcode::kFp64:
+      return params.fp64_latency;
+    case Opcode::kUniform:
+      return params.uniform_latency;
+    default:
+      return params.alu_latency;
+  }
+}
+
+void assemble(MachineCode code, const CompilerParams& params, Program& program) {
+  simplify(code);
+  contract(code);
+  simplify(code);
+  balance_pipes(code);
+  schedule(code, params);
+  exit_early(code);
+  spill_predicates(code);
+  const Allocation where = allocate(code);
+  std::vector<std::int32_t> first;
+  for (const auto& block : code.blocks) {
+    first.push_back(static_cast<std::int32_t>(program.code.size()));
+    for (const auto& i : block.code) program.code.push_back(finish(i, code, where));
+  }
+  for (auto& i : program.code) {
+    if (i.op == Opcode::kBra) i.target = first[static_cast<std::size_t>(i.target)];
+  }
+  set_control(program.code, params);
+  program.registers_per_thread =
+      std::max(kFewestRegisters, where.general + static_cast<int>(params.reserved_registers));
+}
+
+}  // namespace xpusim::gpu

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "models/gpu/compiler/machine_code.h"
+#include "models/gpu/compiler/params.h"
+#include "models/gpu/program/program.h"
+
+namespace xpusim::gpu {
+
+/// The model of the vendor's assembler: lowered code over virtual registers in, final code out
+/// (into program.code and program.registers_per_thread). Its passes, in order, one file each.
+void assemble(MachineCode code, const CompilerParams& params, Program& program);
+
+/// Removes what is computed twice and what nobody reads.
+void simplify(MachineCode& code);
+/// Contracts products that only sums use into fused multiply-adds, as PTX's default allows.
+void contract(MachineCode& code);
+/// Moves integer work from the ALU pipe to the FMA pipe (IMAD.SHL, IMAD.MOV, VIADD) while the
+/// former is clearly the busier.
+void balance_pipes(MachineCode& code);
+/// Orders each block's instructions by critical path and guessed latencies, under register
+/// pressure.
+void schedule(MachineCode& code, const CompilerParams& params);
+/// Ends warps before the last store when none of their lanes stores.
+void exit_early(MachineCode& code);
+/// Keeps at most seven predicates alive: others wait in lane registers (P2R, ISETP.NE).
+void spill_predicates(MachineCode& code);
+
+/// Where virtual registers live, by number in their own file.
+struct Allocation {
+  std::vector<std::uint16_t> number;  ///< [vreg]
+  int general = 0;                    ///< lane registers in use (highest number + 1)
+  int uniform = 0, predicate = 0;
+};
+/// Gives every virtual register a place: lowest free one first, tuples side by side and aligned.
+Allocation allocate(const MachineCode& code);
+
+/// Sets stall counts for fixed-latency results and scoreboards for the others.
+void set_control(std::vector<Instruction>& code, const CompilerParams& params);
+
+/// Instructions whose latency the assembler does not know: their results raise a scoreboard.
+bool has_variable_latency(Opcode op);
+/// Cycles from the issue of a fixed-latency instruction to its result's first use.
+std::int64_t fixed_latency(Opcode op, RegFile result, const CompilerParams& params);
+
+}  // namespace xpusim::gpu

@@ -1,0 +1,183 @@
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "models/gpu/compiler/assembler/assembler.h"
+
+namespace xpusim::gpu {
+namespace {
+
+constexpr std::size_t kRegisters = 1024;  ///< general, uniform and predicate registers in one range
+constexpr std::size_t kUniformBase = 512, kPredicateBase = 768;
+
+/// Calls f for every register that the instruction reads (or writes).
+template <class F>
+void for_each_read(const Instruction& i, F&& f) {
+  for (auto r : i.src) f(std::size_t{r});
+  for (auto r : i.usrc) f(kUniformBase + r);
+  for (auto r : i.psrc) f(kPredicateBase + r);
+  if (i.guard != kNoGuard) f(kPredicateBase + i.guard);
+}
+template <class F>
+void for_each_write(const Instruction& i, F&& f) {
+  for (auto r : i.dst) f(std::size_t{r});
+  for (auto r : i.udst) f(kUniformBase + r);
+  for (auto r : i.pdst) f(kPredicateBase + r);
+}
+
+/// Walks the code in order and keeps, for every register, when a fixed-latency result is there and
+/// which scoreboard stands for a variable-latency one. Loops: a back edge waits for everything
+/// under way.
+class Control {
+ public:
+  Control(std::vector<Instruction>& code, const CompilerParams& params)
+      : code_(code), params_(params) {
+    result_of_.fill(kNone);
+    reader_of_.fill(kNone);
+  }
+
+  void run() {
+    for (at_ = 0; at_ < code_.size(); ++at_) {
+      Instruction& i = code_[at_];
+      i.wait_mask = waits(i);
+      if (i.op == Opcode::kBra) i.wait_mask = under_way();
+      clear(i.wait_mask);
+      stall_for(i);
+      if (has_variable_latency(i.op)) raise(i);
+      for_each_write(i, [&](std::size_t r) { note_result(i, r); });
+      ++now_;
+    }
+    if (!code_.empty()) code_.back().stall = 1;
+  }
+
+ private:
+  static constexpr std::uint8_t kNone = kNoScoreboard;
+
+  std::uint8_t waits(const Instruction& i) const {
+    std::uint8_t mask = 0;
+    auto wait_for = [&](std::uint8_t scoreboard) {
+      if (scoreboard != kNone) mask |= static_cast<std::uint8_t>(1u << scoreboard);
+    };
+    for_each_read(i, [&](std::size_t r) { wait_for(result_of_[r]); });
+    for_each_write(i, [&](std::size_t r) {
+      wait_for(result_of_[r]);
+      wait_for(reader_of_[r]);
+    });
+    return mask;
+  }
+  std::uint8_t under_way() const {
+    std::uint8_t mask = 0;
+    for (unsigned s = 0; s < kScoreboards; ++s) {
+      if (pending_[s] != 0) mask |= static_cast<std::uint8_t>(1u << s);
+    }
+    return mask;
+  }
+  void clear(std::uint8_t mask) {
+    for (unsigned s = 0; s < kScoreboards; ++s) {
+      if (((mask >> s) & 1u) == 0) continue;
+      pending_[s] = 0;
+      std::replace(result_of_.begin(), result_of_.end(), static_cast<std::uint8_t>(s), kNone);
+      std::replace(reader_of_.begin(), reader_of_.end(), static_cast<std::uint8_t>(s), kNone);
+    }
+  }
+  /// Delays the instruction by the stall count of the one before it.
+  void stall_for(const Instruction& i) {
+    std::int64_t from = now_;
+    const bool uniform_use = i.op == Opcode::kUniform;
+    auto need = [&](std::size_t r) {
+      std::int64_t at = ready_[r];
+      if (r >= kUniformBase && r < kPredicateBase && !uniform_use && at > 0) {
+        at += params_.uniform_to_vector_latency - params_.uniform_latency;
+      }
+      from = std::max(from, at);
+    };
+    for_each_read(i, need);
+    for_each_write(i, [&](std::size_t r) { from = std::max(from, ready_[r] - 1); });
+    if (at_ > 0) {
+      const std::int64_t stall = std::min(params_.max_stall, 1 + from - now_);
+      code_[at_ - 1].stall = static_cast<std::uint8_t>(stall);
+      now_ += stall - 1;
+    }
+  }
+  void note_result(const Instruction& i, std::size_t r) {
+    if (has_variable_latency(i.op)) {
+      result_of_[r] = i.sets;
+      ready_[r] = 0;
+      return;
+    }
+    const RegFile file = r >= kPredicateBase ? RegFile::kPredicate
+                         : r >= kUniformBase ? RegFile::kUniform
+                                             : RegFile::kGeneral;
+    ready_[r] = now_ + fixed_latency(i.op, file, params_);
+  }
+  void raise(Instruction& i) {
+    const bool writes = !i.dst.empty() || !i.udst.empty() || !i.pdst.empty();
+    if (writes) {
+      i.sets = pick(i.op);
+      ++pending_[i.sets];
+    }
+    if (!sources_overwritten(i)) return;
+    i.reads = pick(i.op);
+    ++pending_[i.reads];
+    for (auto r : i.src) reader_of_[r] = i.reads;
+  }
+  /// Whether a later instruction writes a source before the result has been waited for.
+  bool sources_overwritten(const Instruction& i) const {
+    for (std::size_t later = at_ + 1; later < code_.size(); ++later) {
+      const Instruction& next = code_[later];
+      bool hit = false, waits_for_result = false;
+      for_each_write(next, [&](std::size_t w) {
+        hit = hit || std::count(i.src.begin(), i.src.end(), w) != 0;
+      });
+      for_each_read(next, [&](std::size_t r) {
+        waits_for_result = waits_for_result || std::count(i.dst.begin(), i.dst.end(), r) != 0;
+      });
+      if (waits_for_result) return false;
+      if (hit) return true;
+    }
+    return false;
+  }
+  /// A free scoreboard, else one that the same kind of instruction raised last, else the oldest.
+  std::uint8_t pick(Opcode op) {
+    std::uint8_t choice = kNone;
+    for (std::uint8_t s = 0; s < kScoreboards && choice == kNone; ++s) {
+      if (pending_[s] == 0) choice = s;
+    }
+    for (std::uint8_t s = 0; s < kScoreboards && choice == kNone; ++s) {
+      if (last_op_[s] == op && raised_at_[s] == newest(op)) choice = s;
+    }
+    if (choice == kNone) {
+      choice = static_cast<std::uint8_t>(std::min_element(raised_at_.begin(), raised_at_.end()) -
+                                         raised_at_.begin());
+    }
+    last_op_[choice] = op;
+    raised_at_[choice] = at_ + 1;
+    return choice;
+  }
+  std::size_t newest(Opcode op) const {
+    std::size_t best = 0;
+    for (unsigned s = 0; s < kScoreboards; ++s) {
+      if (last_op_[s] == op) best = std::max(best, raised_at_[s]);
+    }
+    return best;
+  }
+
+  std::vector<Instruction>& code_;
+  const CompilerParams& params_;
+  std::size_t at_ = 0;
+  std::int64_t now_ = 0;                          // issue cycle, if nothing waits
+  std::array<std::int64_t, kRegisters> ready_{};  // fixed-latency results
+  std::array<std::uint8_t, kRegisters> result_of_, reader_of_;
+  std::array<int, kScoreboards> pending_{};
+  std::array<Opcode, kScoreboards> last_op_{};
+  std::array<std::size_t, kScoreboards> raised_at_{};
+};
+
+}  // namespace
+
+void set_control(std::vector<Instruction>& code, const CompilerParams& params) {
+  Control(code, params).run();
+}
+
+}  // namespace xpusim::gpu

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "models/gpu/compiler/lowering/lowering.h"
+
+namespace xpusim::gpu {
+
+/// Computes an op element by element: `compute` makes one element of the result from the operands'.
+/// Elements that several registers share (splats, copies) are computed once.
+template <class Compute>
+bool map_elements(Lowering& l, const kernel::Op& op, const Compute& compute) {
+  const kernel::Type type = op.result()->type;
+  const kernel::LinearLayout* layout = nullptr;
+  if (type->kind == kernel::TypeKind::kTensor) {
+    layout = l.layout(type, op);
+    if (!layout) return false;
+  }
+  const std::uint32_t count = layout ? layout->register_count() : 1;
+  std::vector<std::vector<Element>> operands;
+  for (const kernel::Value* v : op.operands) operands.push_back(l.elements(*v));
+  std::map<std::vector<Element>, Element> done;
+  std::vector<Element> result;
+  for (std::uint32_t r = 0; r < count; ++r) {
+    std::vector<Element> in;
+    for (const auto& o : operands) {
+      if (o.empty()) return l.error(op, "an operand has no value in registers");
+      in.push_back(o[o.size() == 1 ? 0 : r]);
+    }
+    auto [it, fresh] = done.try_emplace(in);
+    if (fresh) it->second = compute(std::span<const Element>(in));
+    result.push_back(it->second);
+  }
+  l.set_elements(*op.result(), layout, std::move(result));
+  return true;
+}
+
+/// A register that holds the element and may be redefined: its own if the op is the last to read
+/// the value, else a copy.
+VReg own_copy(Lowering& l, const kernel::Op& op, std::size_t operand, const Element& element);
+
+// The lowerings, by kind of op.
+bool lower_constant(Lowering& l, const kernel::Op& op);
+bool lower_program_id(Lowering& l, const kernel::Op& op);
+bool lower_num_programs(Lowering& l, const kernel::Op& op);
+bool lower_make_range(Lowering& l, const kernel::Op& op);
+bool lower_splat(Lowering& l, const kernel::Op& op);
+bool lower_expand_dims(Lowering& l, const kernel::Op& op);
+bool lower_broadcast(Lowering& l, const kernel::Op& op);
+bool lower_add_int(Lowering& l, const kernel::Op& op);
+bool lower_sub_int(Lowering& l, const kernel::Op& op);
+bool lower_mul_int(Lowering& l, const kernel::Op& op);
+bool lower_bits(Lowering& l, const kernel::Op& op);
+bool lower_shift(Lowering& l, const kernel::Op& op);
+bool lower_min_max_int(Lowering& l, const kernel::Op& op);
+bool lower_cmp_int(Lowering& l, const kernel::Op& op);
+bool lower_resize_int(Lowering& l, const kernel::Op& op);
+bool lower_add_pointer(Lowering& l, const kernel::Op& op);
+
+bool lower_float_binary(Lowering& l, const kernel::Op& op);
+bool lower_div_float(Lowering& l, const kernel::Op& op);
+bool lower_exp(Lowering& l, const kernel::Op& op);
+bool lower_special(Lowering& l, const kernel::Op& op);
+bool lower_negate(Lowering& l, const kernel::Op& op);
+bool lower_cmp_float(Lowering& l, const kernel::Op& op);
+bool lower_select(Lowering& l, const kernel::Op& op);
+bool lower_int_to_float(Lowering& l, const kernel::Op& op);
+bool lower_float_to_int(Lowering& l, const kernel::Op& op);
+bool lower_bitcast(Lowering& l, const kernel::Op& op);
+
+bool lower_load(Lowering& l, const kernel::Op& op);
+bool lower_store(Lowering& l, const kernel::Op& op);
+bool lower_atomic(Lowering& l, const kernel::Op& op);
+bool lower_reduce(Lowering& l, const kernel::Op& op);
+bool lower_return(Lowering& l, const kernel::Op& op);
+
+}  // namespace xpusim::gpu

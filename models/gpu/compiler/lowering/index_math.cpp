@@ -1,0 +1,180 @@
+#include "models/gpu/compiler/lowering/index_math.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+
+namespace xpusim::gpu {
+namespace {
+
+constexpr int kTidBits = 10;  ///< the compiler knows that tid is below 1024
+constexpr std::uint32_t kTidMask = (1u << kTidBits) - 1;
+constexpr int kLaneBits = 5;
+
+std::uint64_t shifted(std::uint64_t bits, int shift) {
+  return shift >= 0 ? bits << shift : bits >> -shift;
+}
+
+}  // namespace
+
+VReg IndexMath::tid() {
+  if (tid_ == kNoVReg) tid_ = b_.value(Opcode::kS2r, "S2R", {}, 0);
+  return tid_;
+}
+
+std::int64_t IndexMath::register_offset(const IndexForm& form, std::uint32_t reg) {
+  std::int64_t offset = form.offset;
+  if (!form.layout) return offset;
+  const kernel::Basis at = form.layout->at(reg, 0, 0);
+  for (std::size_t d = 0; d < at.size(); ++d) offset += form.factors[d] * at[d];
+  return offset;
+}
+
+IndexMath::ThreadPart IndexMath::thread_part(const IndexForm& form) const {
+  ThreadPart part;
+  if (!form.layout) return part;
+  std::vector<const kernel::Basis*> bases;
+  for (const auto& b : form.layout->lanes) bases.push_back(&b);
+  for (const auto& b : form.layout->warps) bases.push_back(&b);
+  for (std::size_t bit = 0; bit < bases.size(); ++bit) {
+    std::int64_t value = 0;
+    for (std::size_t d = 0; d < bases[bit]->size(); ++d)
+      value += form.factors[d] * (*bases[bit])[d];
+    if (value == 0) continue;
+    if (value < 0 || (value & (value - 1)) != 0) {
+      part.odd_bits.emplace_back(static_cast<int>(bit), value);
+      continue;
+    }
+    const int shift = std::countr_zero(static_cast<std::uint64_t>(value)) - static_cast<int>(bit);
+    auto same = [&](const Segment& s) { return s.shift == shift; };
+    auto it = std::find_if(part.segments.begin(), part.segments.end(), same);
+    if (it == part.segments.end()) it = part.segments.insert(it, {shift, 0});
+    it->tid_bits |= 1u << bit;
+  }
+  return part;
+}
+
+std::uint64_t IndexMath::masked_off(const ThreadPart& part) const {
+  if (part.segments.size() != 1 || !part.odd_bits.empty() || part.segments[0].shift < 0) return 0;
+  const Segment& s = part.segments[0];
+  return shifted(kTidMask & ~s.tid_bits, s.shift);
+}
+
+bool IndexMath::covers(const IndexForm& form, const ThreadPart& part, std::int64_t offset) const {
+  const std::uint64_t cleared = masked_off(part);
+  return form.layout && cleared != 0 && offset > 0 &&
+         (static_cast<std::uint64_t>(offset) & cleared) == cleared;
+}
+
+bool IndexMath::any_cover(const IndexForm& form, const ThreadPart& part) const {
+  for (std::uint32_t r = 0; form.layout && r < form.layout->register_count(); ++r) {
+    if (covers(form, part, register_offset(form, r))) return true;
+  }
+  return false;
+}
+
+VReg IndexMath::shifted_tid(int shift) {
+  if (shift == 0) return tid();
+  if (auto it = shifted_.find(shift); it != shifted_.end()) return it->second;
+  const VReg from = tid();
+  return shifted_[shift] = b_.value(Opcode::kAlu, shift > 0 ? "SHF.L" : "SHF.R", {from},
+                                    static_cast<std::uint32_t>(std::abs(shift)));
+}
+
+VReg IndexMath::masked(const Segment& segment, VReg also) {
+  const VReg from = shifted_tid(segment.shift);
+  const bool all = (segment.tid_bits & kTidMask) == kTidMask;
+  if (all && also == kNoVReg) return from;
+  return b_.value(Opcode::kAlu, "LOP3", {from, also},
+                  static_cast<std::uint32_t>(shifted(segment.tid_bits, segment.shift)));
+}
+
+VReg IndexMath::thread_index(const IndexForm&, const ThreadPart& part, VReg also) {
+  VReg sum = also;
+  for (const Segment& segment : part.segments) sum = masked(segment, sum);
+  for (const auto& [bit, value] : part.odd_bits) {
+    const VReg one = b_.value(Opcode::kAlu, "LOP3", {shifted_tid(-bit)}, 1);
+    sum = b_.value(Opcode::kFma, "IMAD", {one, sum}, static_cast<std::uint32_t>(value));
+  }
+  return sum;
+}
+
+/// scalar + thread part, for the register whose constant is zero.
+VReg IndexMath::with_scalar(const IndexForm& form, const ThreadPart& part) {
+  if (form.scalar == kNoScalar) return thread_index(form, part, kNoVReg);
+  if (part.segments.empty() && part.odd_bits.empty()) return scalars_.operand(form.scalar);
+  ScalarId inner;
+  const int shift = scalars_.shift_of(form.scalar, &inner);
+  if (shift >= 0 && any_cover(form, part)) {
+    return thread_index(form, part, scalars_.general(form.scalar));  // or-ed in by the same LOP3
+  }
+  const VReg thread = thread_index(form, part, kNoVReg);
+  if (shift >= 0) {
+    return b_.value(Opcode::kAlu, "LEA", {scalars_.operand(inner), thread},
+                    static_cast<std::uint32_t>(shift));
+  }
+  if (const std::int64_t factor = scalars_.factor_of(form.scalar, &inner); factor != 0) {
+    return b_.value(Opcode::kFma, "IMAD", {scalars_.operand(inner), thread},
+                    static_cast<std::uint32_t>(factor));
+  }
+  return b_.value(Opcode::kAlu, "IADD3", {scalars_.operand(form.scalar), thread});
+}
+
+VReg IndexMath::compute(const IndexForm& form, std::int64_t offset) {
+  const ThreadPart part = thread_part(form);
+  const auto immediate = static_cast<std::uint32_t>(offset);
+  if (offset == 0) return with_scalar(form, part);
+  if (form.scalar == kNoScalar && part.segments.empty() && part.odd_bits.empty()) {
+    return b_.constant(immediate);
+  }
+  if (covers(form, part, offset)) {
+    const VReg scalar = form.scalar == kNoScalar ? kNoVReg : scalars_.general(form.scalar);
+    return b_.value(Opcode::kAlu, "IADD3", {shifted_tid(part.segments[0].shift), scalar},
+                    immediate);
+  }
+  const Key base_key{form.layout, form.factors, form.scalar, 0};
+  auto it = indices_.find(base_key);
+  if (it == indices_.end()) it = indices_.emplace(base_key, with_scalar(form, part)).first;
+  const bool disjoint = form.layout && (form.scalar == kNoScalar || any_cover(form, part));
+  return b_.value(Opcode::kAlu, disjoint ? "LOP3.OR" : "IADD3", {it->second}, immediate);
+}
+
+VReg IndexMath::index(const IndexForm& form, std::uint32_t reg) {
+  const std::int64_t offset = register_offset(form, reg);
+  const Key key{form.layout, form.factors, form.scalar, offset};
+  if (auto it = indices_.find(key); it != indices_.end()) return it->second;
+  const VReg result = compute(form, offset);
+  return indices_[key] = result;
+}
+
+Address IndexMath::address_of(VReg index, ScalarId base, std::int64_t bytes) {
+  const auto key = std::tuple{index, base, bytes};
+  if (auto it = addresses_.find(key); it != addresses_.end()) {
+    return {it->second.first, it->second.second, 0};
+  }
+  const auto [low, high] = scalars_.pointer(base);
+  const VReg a = b_.general(), b = b_.general();
+  b_.code().tie({a, b});
+  b_.emit(Opcode::kFma, "IMAD.WIDE", {a, b}, {index, low, high}, static_cast<std::uint32_t>(bytes));
+  addresses_[key] = {a, b};
+  return {a, b, 0};
+}
+
+Address IndexMath::address(const IndexForm& form, ScalarId base, std::int64_t bytes,
+                           std::uint32_t reg) {
+  const ThreadPart part = thread_part(form);
+  const std::int64_t offset = register_offset(form, reg);
+  if (form.scalar == kNoScalar && part.segments.empty() && part.odd_bits.empty()) {
+    const auto [low, high] = scalars_.pointer(base);
+    return {low, high, offset * bytes};
+  }
+  if (covers(form, part, offset)) return address_of(index(form, reg), base, bytes);
+  const Key base_key{form.layout, form.factors, form.scalar, 0};
+  auto it = indices_.find(base_key);
+  if (it == indices_.end()) it = indices_.emplace(base_key, with_scalar(form, part)).first;
+  Address address = address_of(it->second, base, bytes);
+  address.immediate = offset * bytes;
+  return address;
+}
+
+}  // namespace xpusim::gpu

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "models/gpu/compiler/lowering/builder.h"
+#include "models/gpu/compiler/lowering/scalars.h"
+#include "models/gpu/compiler/lowering/values.h"
+
+namespace xpusim::gpu {
+
+/// A lane's address in a pair of registers, and the immediate that the instruction adds.
+struct Address {
+  VReg low = kNoVReg, high = kNoVReg;
+  std::int64_t immediate = 0;
+};
+
+/// Computes closed-form indices and addresses in registers, each once, the way the vendor's
+/// compiler does: tid shifted and masked, or-ed or added with the constant of the register; one
+/// wide multiply-add a base pointer, further vectors by immediates. Where a register's constant
+/// sets every bit that the mask of tid clears, the compiler drops the mask, and such a register
+/// gets an address of its own (seen in softmax, layer_norm and vector_add listings).
+class IndexMath {
+ public:
+  IndexMath(Builder& builder, ScalarGraph& scalars, int num_warps)
+      : b_(builder), scalars_(scalars), num_warps_(num_warps) {}
+
+  VReg tid();
+  /// The constant that a register adds to the index of its thread.
+  static std::int64_t register_offset(const IndexForm& form, std::uint32_t reg);
+  /// The index that a register holds; uniform ones may stay in a uniform register.
+  VReg index(const IndexForm& form, std::uint32_t reg);
+  Address address(const IndexForm& form, ScalarId base, std::int64_t bytes, std::uint32_t reg);
+  /// The address of an index in a register.
+  Address address_of(VReg index, ScalarId base, std::int64_t bytes);
+
+ private:
+  struct Key {
+    const kernel::LinearLayout* layout;
+    std::vector<std::int64_t> factors;
+    ScalarId scalar;
+    std::int64_t offset;
+    bool operator<(const Key& o) const {
+      return std::tie(layout, factors, scalar, offset) <
+             std::tie(o.layout, o.factors, o.scalar, o.offset);
+    }
+  };
+  /// Bits of tid that move to the index by one shift.
+  struct Segment {
+    int shift = 0;  // left; negative: right
+    std::uint32_t tid_bits = 0;
+  };
+  struct ThreadPart {
+    std::vector<Segment> segments;
+    std::vector<std::pair<int, std::int64_t>> odd_bits;  // tid bit, value that is no power of two
+  };
+
+  ThreadPart thread_part(const IndexForm& form) const;
+  /// Bits that masking tid clears and a constant may set instead; 0 if masking is no matter.
+  std::uint64_t masked_off(const ThreadPart& part) const;
+  bool covers(const IndexForm& form, const ThreadPart& part, std::int64_t offset) const;
+  bool any_cover(const IndexForm& form, const ThreadPart& part) const;
+  VReg shifted_tid(int shift);
+  VReg masked(const Segment& segment, VReg also);
+  VReg thread_index(const IndexForm& form, const ThreadPart& part, VReg also);
+  VReg with_scalar(const IndexForm& form, const ThreadPart& part);
+  VReg compute(const IndexForm& form, std::int64_t offset);
+
+  Builder& b_;
+  ScalarGraph& scalars_;
+  int num_warps_;
+  VReg tid_ = kNoVReg;
+  std::map<int, VReg> shifted_;
+  std::map<Key, VReg> indices_;
+  std::map<std::tuple<VReg, ScalarId, std::int64_t>, std::pair<VReg, VReg>> addresses_;
+};
+
+}  // namespace xpusim::gpu

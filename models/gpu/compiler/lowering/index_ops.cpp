@@ -1,0 +1,366 @@
+// Integer ops: in closed form as long as that goes, else element by element.
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "models/gpu/compiler/lowering/elementwise.h"
+
+namespace xpusim::gpu {
+namespace {
+
+const kernel::LinearLayout* layout_of_result(Lowering& l, const kernel::Op& op) {
+  return l.layout(op.result()->type, op);
+}
+
+bool is_tile(const kernel::Op& op) { return op.result()->type->kind == kernel::TypeKind::kTensor; }
+
+std::optional<std::int64_t> constant_of(Lowering& l, const IndexForm& f) {
+  for (auto factor : f.factors) {
+    if (factor != 0) return std::nullopt;
+  }
+  if (f.scalar == kNoScalar) return f.offset;
+  std::int64_t value;
+  if (l.scalars().is_constant(f.scalar, &value)) return value + f.offset;
+  return std::nullopt;
+}
+
+bool is_scalar_form(const IndexForm& f) {
+  return std::all_of(f.factors.begin(), f.factors.end(), [](auto x) { return x == 0; });
+}
+
+/// The form's uniform part with its offset inside.
+ScalarId whole_scalar(Lowering& l, const IndexForm& f) {
+  const ScalarId offset = l.scalars().constant(f.offset);
+  return f.scalar == kNoScalar ? offset : l.scalars().add(f.scalar, offset);
+}
+
+void set_index(Lowering& l, const kernel::Op& op, IndexForm form) {
+  std::int64_t value;
+  if (form.scalar != kNoScalar && l.scalars().is_constant(form.scalar, &value)) {
+    form.offset += value;
+    form.scalar = kNoScalar;
+  }
+  ValueState& s = l.state(*op.result());
+  s.kind = ValueKind::kIndex;
+  s.layout = form.layout;
+  s.index = std::move(form);
+}
+
+IndexForm add_forms(Lowering& l, const IndexForm& a, const IndexForm& b) {
+  IndexForm sum = a.layout ? a : b;
+  const IndexForm& other = a.layout ? b : a;
+  sum.offset += other.offset;
+  for (std::size_t d = 0; d < other.factors.size(); ++d) sum.factors[d] += other.factors[d];
+  if (sum.scalar == kNoScalar) {
+    sum.scalar = other.scalar;
+  } else if (other.scalar != kNoScalar) {
+    sum.scalar = l.scalars().add(sum.scalar, other.scalar);
+  }
+  return sum;
+}
+
+IndexForm scale_form(Lowering& l, IndexForm f, std::int64_t by) {
+  f.offset *= by;
+  for (auto& factor : f.factors) factor *= by;
+  if (f.scalar != kNoScalar) f.scalar = l.scalars().multiply(f.scalar, l.scalars().constant(by));
+  return f;
+}
+
+bool closed(Lowering& l, const kernel::Op& op) {
+  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+    if (l.operand(op, i).kind != ValueKind::kIndex) return false;
+  }
+  return true;
+}
+
+bool integer_elements(Lowering& l, const kernel::Op& op, Opcode opcode, std::string_view mnemonic,
+                      std::uint32_t variant) {
+  return map_elements(l, op, [&](std::span<const Element> e) {
+    const VReg first = e[0].is_constant() && e[1].is_constant() ? l.in_register(e[0]) : e[0].reg;
+    return Element{
+        l.builder().value(opcode, mnemonic, {first, e[1].reg}, e[0].bits ^ e[1].bits ^ variant)};
+  });
+}
+
+}  // namespace
+
+bool lower_constant(Lowering& l, const kernel::Op& op) {
+  const kernel::Value& value = *op.result();
+  const kernel::LinearLayout* layout = nullptr;
+  if (is_tile(op)) {
+    layout = layout_of_result(l, op);
+    if (!layout) return false;
+  }
+  if (kernel::is_integer(value.type->dtype)) {
+    const auto c = kernel::integer_constant(value);
+    if (!c) return l.error(op, "a dense constant of several values is not yet lowered for the GPU");
+    IndexForm form;
+    form.offset = *c;
+    form.layout = layout;
+    if (layout) form.factors.assign(layout->shape.size(), 0);
+    set_index(l, op, std::move(form));
+    return true;
+  }
+  const auto c = kernel::float_constant(value);
+  if (!c) return l.error(op, "a dense constant of several values is not yet lowered for the GPU");
+  const Element e{kNoVReg, std::bit_cast<std::uint32_t>(static_cast<float>(*c))};
+  l.set_elements(value, layout, std::vector<Element>(layout ? layout->register_count() : 1, e));
+  return true;
+}
+
+/// The block number is uniform where only products and one address use it.
+bool lower_program_id(Lowering& l, const kernel::Op& op) {
+  IndexForm form;
+  form.scalar = l.scalars().program_id(op.int_attr("axis"));
+  int addresses = 0;
+  bool scaled_by_constant = false;
+  for (const kernel::Op* user : l.users(*op.result())) {
+    if (user->name() == "tt.addptr") ++addresses;
+    if (user->name() == "arith.muli") {
+      for (const kernel::Value* v : user->operands) {
+        if (kernel::integer_constant(*v)) scaled_by_constant = true;
+      }
+    }
+  }
+  if (!scaled_by_constant && addresses < 2) l.scalars().prefer_uniform(form.scalar);
+  set_index(l, op, std::move(form));
+  return true;
+}
+
+bool lower_num_programs(Lowering& l, const kernel::Op& op) {
+  IndexForm form;
+  form.scalar = l.scalars().grid_size(op.int_attr("axis"));
+  set_index(l, op, std::move(form));
+  return true;
+}
+
+bool lower_make_range(Lowering& l, const kernel::Op& op) {
+  IndexForm form;
+  form.layout = layout_of_result(l, op);
+  if (!form.layout) return false;
+  form.factors = {1};
+  form.offset = op.int_attr("start");
+  set_index(l, op, std::move(form));
+  return true;
+}
+
+bool lower_splat(Lowering& l, const kernel::Op& op) {
+  const kernel::LinearLayout* layout = layout_of_result(l, op);
+  if (!layout) return false;
+  const ValueState from = l.operand(op, 0);
+  ValueState& to = l.state(*op.result());
+  to = from;
+  to.layout = layout;
+  to.index.layout = layout;
+  to.index.factors.assign(layout->shape.size(), 0);
+  to.alias = true;
+  if (from.kind == ValueKind::kElements || from.kind == ValueKind::kMask) {
+    const Element e = l.elements(*op.operands[0])[0];
+    to.kind = ValueKind::kElements;
+    to.elements.assign(layout->register_count(), e);
+  } else {
+    to.elements.clear();
+  }
+  return true;
+}
+
+/// Gives closed forms a new dimension; registers stay what they are where the layouts agree.
+static bool reshape(Lowering& l, const kernel::Op& op, std::ptrdiff_t new_dim) {
+  const kernel::LinearLayout* layout = layout_of_result(l, op);
+  if (!layout) return false;
+  const ValueState from = l.operand(op, 0);
+  ValueState& to = l.state(*op.result());
+  to = from;
+  to.layout = layout;
+  to.alias = true;
+  auto widen = [&](IndexForm& f) {
+    if (!f.layout) return;
+    f.layout = layout;
+    if (new_dim >= 0) f.factors.insert(f.factors.begin() + new_dim, 0);
+  };
+  widen(to.index);
+  for (Comparison& c : to.comparisons) {
+    widen(c.left);
+    widen(c.right);
+  }
+  to.mask_run = 1;
+  to.elements.clear();
+  if (from.kind != ValueKind::kElements) return true;
+  // Which old register holds the element of each new one: the same coordinates, lane 0 of warp 0.
+  for (std::uint32_t r = 0; r < layout->register_count(); ++r) {
+    kernel::Basis at = layout->at(r, 0, 0);
+    if (new_dim >= 0) at.erase(at.begin() + new_dim);
+    std::uint32_t old = 0;
+    for (; old < from.elements.size(); ++old) {
+      const kernel::Basis b = from.layout->at(old, 0, 0);
+      bool same = true;
+      for (std::size_t d = 0; d < b.size(); ++d) {
+        same = same && (b[d] == at[d] || from.layout->shape[d] == 1);
+      }
+      if (same) break;
+    }
+    if (old == from.elements.size())
+      return l.error(op, "the layouts do not hold the same elements");
+    to.elements.push_back(from.elements[old]);
+  }
+  return true;
+}
+
+bool lower_expand_dims(Lowering& l, const kernel::Op& op) {
+  return reshape(l, op, static_cast<std::ptrdiff_t>(op.int_attr("axis")));
+}
+
+bool lower_broadcast(Lowering& l, const kernel::Op& op) { return reshape(l, op, -1); }
+
+bool lower_add_int(Lowering& l, const kernel::Op& op) {
+  if (!closed(l, op)) return integer_elements(l, op, Opcode::kAlu, "IADD3", 0);
+  set_index(l, op, add_forms(l, l.operand(op, 0).index, l.operand(op, 1).index));
+  return true;
+}
+
+bool lower_sub_int(Lowering& l, const kernel::Op& op) {
+  if (!closed(l, op)) return integer_elements(l, op, Opcode::kAlu, "IADD3", 1);
+  const IndexForm a = l.operand(op, 0).index, b = l.operand(op, 1).index;
+  if (is_scalar_form(a) && is_scalar_form(b) && !a.layout) {
+    IndexForm form;
+    form.scalar = l.scalars().subtract(whole_scalar(l, a), whole_scalar(l, b));
+    set_index(l, op, std::move(form));
+    return true;
+  }
+  if (b.scalar != kNoScalar) return integer_elements(l, op, Opcode::kAlu, "IADD3", 1);
+  set_index(l, op, add_forms(l, a, scale_form(l, b, -1)));
+  return true;
+}
+
+bool lower_mul_int(Lowering& l, const kernel::Op& op) {
+  if (!closed(l, op)) return integer_elements(l, op, Opcode::kFma, "IMAD", 0);
+  const IndexForm a = l.operand(op, 0).index, b = l.operand(op, 1).index;
+  if (const auto c = constant_of(l, b)) {
+    set_index(l, op, scale_form(l, a, *c));
+  } else if (const auto d = constant_of(l, a)) {
+    set_index(l, op, scale_form(l, b, *d));
+  } else if (is_scalar_form(a) && is_scalar_form(b)) {
+    IndexForm form = a;
+    form.offset = 0;
+    form.scalar = l.scalars().multiply(whole_scalar(l, a), whole_scalar(l, b));
+    if (!a.layout && l.use_count(*op.result()) == 1) l.scalars().prefer_uniform(form.scalar);
+    set_index(l, op, std::move(form));
+  } else {
+    return integer_elements(l, op, Opcode::kFma, "IMAD", 0);
+  }
+  return true;
+}
+
+bool lower_bits(Lowering& l, const kernel::Op& op) {
+  if (op.result()->type->dtype != kernel::DType::kI1) {
+    const std::uint32_t variant = op.name() == "arith.andi" ? 0 : op.name() == "arith.ori" ? 1 : 2;
+    return integer_elements(l, op, Opcode::kAlu, "LOP3", variant << 30);
+  }
+  const ValueState a = l.operand(op, 0), b = l.operand(op, 1);
+  if (op.name() == "arith.andi" && a.kind == ValueKind::kMask && b.kind == ValueKind::kMask) {
+    ValueState& to = l.state(*op.result());
+    to = a;
+    to.comparisons.insert(to.comparisons.end(), b.comparisons.begin(), b.comparisons.end());
+    to.mask_run = std::min(a.mask_run, b.mask_run);
+    to.elements.clear();
+    return true;
+  }
+  return map_elements(l, op, [&](std::span<const Element> e) {
+    const VReg p = l.builder().predicate();
+    l.builder().emit(Opcode::kAlu, "PLOP3", {p}, {e[0].reg, e[1].reg}, e[0].bits ^ e[1].bits);
+    return Element{p};
+  });
+}
+
+bool lower_shift(Lowering& l, const kernel::Op& op) {
+  const auto by = kernel::integer_constant(*op.operands[1]);
+  const ValueState& from = l.operand(op, 0);
+  if (op.name() == "arith.shli" && by && *by >= 0 && *by < 32 && from.kind == ValueKind::kIndex) {
+    set_index(l, op, scale_form(l, from.index, std::int64_t{1} << *by));
+    return true;
+  }
+  return integer_elements(l, op, Opcode::kAlu, op.name() == "arith.shli" ? "SHF.L" : "SHF.R", 0);
+}
+
+bool lower_min_max_int(Lowering& l, const kernel::Op& op) {
+  const bool max = op.name() == "arith.maxsi" || op.name() == "arith.maxui";
+  return integer_elements(l, op, Opcode::kAlu, "VIMNMX", max);
+}
+
+bool lower_cmp_int(Lowering& l, const kernel::Op& op) {
+  const kernel::Compare how = kernel::compare_of(op);
+  if (closed(l, op)) {
+    ValueState& to = l.state(*op.result());
+    to.kind = ValueKind::kMask;
+    to.comparisons = {{how, l.operand(op, 0).index, l.operand(op, 1).index}};
+    if (is_tile(op)) {
+      to.layout = layout_of_result(l, op);
+      if (!to.layout) return false;
+      const std::uint32_t dim = to.layout->fastest_dim();
+      const std::int64_t run = l.axes().of(*op.result()).constancy[dim];
+      const std::int64_t held = to.layout->contiguous(dim);
+      to.mask_run = std::min(held, run & -run);
+    }
+    return true;
+  }
+  return map_elements(l, op, [&](std::span<const Element> e) {
+    const VReg p = l.builder().predicate();
+    l.builder().emit(Opcode::kAlu, "ISETP", {p}, {e[0].reg, e[1].reg},
+                     e[0].bits ^ e[1].bits ^ (static_cast<std::uint32_t>(how) << 28));
+    return Element{p};
+  });
+}
+
+/// Widening and narrowing of up to 32 bits is free; i1 becomes a number by SEL.
+bool lower_resize_int(Lowering& l, const kernel::Op& op) {
+  const ValueState from = l.operand(op, 0);
+  if (op.operands[0]->type->dtype == kernel::DType::kI1) {
+    return map_elements(l, op, [&](std::span<const Element> e) {
+      return Element{l.builder().value(Opcode::kAlu, "SEL", {e[0].reg})};
+    });
+  }
+  if (from.kind != ValueKind::kIndex) return lower_bitcast(l, op);
+  set_index(l, op, from.index);
+  return true;
+}
+
+bool lower_add_pointer(Lowering& l, const kernel::Op& op) {
+  const ValueState pointer = l.operand(op, 0);
+  const ValueState index = l.operand(op, 1);
+  if (pointer.kind != ValueKind::kPointer) return l.error(op, "the pointer is not in closed form");
+  ValueState& to = l.state(*op.result());
+  to = pointer;
+  if (!is_tile(op) && index.kind == ValueKind::kIndex && !pointer.index.layout) {
+    to.base = l.scalars().pointer_add(pointer.base, whole_scalar(l, index.index), pointer.bytes);
+    return true;
+  }
+  if (!is_tile(op)) {
+    const VReg i = l.elements(*op.operands[1])[0].reg;
+    to.base = l.scalars().pointer_add(pointer.base, l.scalars().in_register(i), pointer.bytes);
+    return true;
+  }
+  if (index.kind == ValueKind::kIndex && pointer.elements.empty()) {
+    to.index = add_forms(l, pointer.index, index.index);
+    to.layout = to.index.layout;
+    return true;
+  }
+  // An index in registers: added to what the pointer has so far.
+  const bool plain = pointer.elements.empty() && is_scalar_form(pointer.index) &&
+                     pointer.index.scalar == kNoScalar && pointer.index.offset == 0;
+  const auto& indices = l.elements(*op.operands[1]);
+  to.elements.clear();
+  for (std::uint32_t r = 0; r < indices.size(); ++r) {
+    const VReg i = l.in_register(indices[r]);
+    if (plain) {
+      to.elements.push_back({i});
+      continue;
+    }
+    const VReg old =
+        pointer.elements.empty() ? l.index_math().index(pointer.index, r) : pointer.elements[r].reg;
+    to.elements.push_back({l.builder().value(Opcode::kAlu, "IADD3", {old, i})});
+  }
+  return true;
+}
+
+}  // namespace xpusim::gpu

@@ -1,0 +1,246 @@
+#include "models/gpu/compiler/lowering/lowering.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace xpusim::gpu {
+namespace {
+
+int warps_of(const kernel::Module& module) {
+  return static_cast<int>(module.op->int_attr("ttg.num-warps", 4));
+}
+
+void walk(const kernel::Region& region, const std::function<void(const kernel::Op&)>& visit) {
+  for (const auto& block : region.blocks) {
+    for (const auto& op : block->ops) {
+      visit(*op);
+      for (const auto& inner : op->regions) walk(*inner, visit);
+    }
+  }
+}
+
+}  // namespace
+
+Lowering::Lowering(const kernel::Module& module, const kernel::Function& function,
+                   const SiteOf& site_of)
+    : module_(module),
+      function_(function),
+      site_of_(site_of),
+      num_warps_(warps_of(module)),
+      builder_(out_.code),
+      scalars_(builder_),
+      index_math_(builder_, scalars_, num_warps_),
+      states_(function.value_count),
+      uses_(function.value_count) {}
+
+bool Lowering::error(const kernel::Op& op, std::string message) {
+  diagnostics_.error(op.text, std::move(message));
+  return false;
+}
+
+void Lowering::count_uses() {
+  walk(*function_.op->regions[0], [&](const kernel::Op& op) {
+    for (const kernel::Value* v : op.operands) uses_[v->id].push_back(&op);
+  });
+}
+
+bool Lowering::is_last_use(const kernel::Value& value, const kernel::Op& op) const {
+  for (const kernel::Op* user : uses_[value.id]) {
+    if (user->id > op.id) return false;
+  }
+  return true;
+}
+
+void Lowering::bind_arguments() {
+  for (const auto& arg : function_.entry().args) {
+    ValueState& s = states_[arg->id];
+    const ScalarId id = scalars_.parameter(arg->index);
+    if (arg->type->is_pointer_like()) {
+      s.kind = ValueKind::kPointer;
+      s.base = id;
+      s.bytes = kernel::pointee_bytes(arg->type);
+    } else if (kernel::is_integer(arg->type->dtype)) {
+      s.kind = ValueKind::kIndex;
+      s.index.scalar = id;
+    } else {
+      // A float parameter: one constant load where it is used.
+      s.kind = ValueKind::kElements;
+      s.elements = {};
+    }
+  }
+}
+
+std::uint32_t Lowering::line_of(const kernel::Op& op) {
+  const SourcePosition at = op.line();
+  auto& lines = out_.lines;
+  for (std::size_t i = lines.size(); i-- > 0;) {
+    if (lines[i].line == at.line && lines[i].column == at.column && lines[i].file == at.file) {
+      return static_cast<std::uint32_t>(i);
+    }
+  }
+  lines.push_back(at);
+  return static_cast<std::uint32_t>(lines.size() - 1);
+}
+
+bool Lowering::lower(const kernel::Op& op) {
+  const LowerOp how = find_lowering(op.name());
+  if (!how) {
+    return error(op, fmt::format("'{}' is not yet lowered for the GPU", op.name()));
+  }
+  builder_.set_line(line_of(op));
+  return how(*this, op);
+}
+
+Expected<Lowered> Lowering::run() {
+  count_uses();
+  bind_arguments();
+  const auto& entry = function_.entry();
+  if (function_.op->regions[0]->blocks.size() != 1) {
+    error(*function_.op, "a function of several blocks is not yet lowered for the GPU");
+  }
+  builder_.set_line(line_of(*function_.op));
+  builder_.emit(Opcode::kLdc, "LDC", {builder_.general()}, {},
+                kStackPointerParameter);  // the stack pointer, R1
+  for (const auto& op : entry.ops) lower(*op);
+  if (diagnostics_.has_errors()) return fail(std::move(diagnostics_));
+  out_.shared_bytes = shared_bytes_;
+  return std::move(out_);
+}
+
+const kernel::LinearLayout* Lowering::layout(kernel::Type type, const kernel::Op& op) {
+  auto& slot = layouts_[{type->encoding, type->shape}];
+  if (!slot) {
+    auto made = kernel::linear_layout(type->encoding, type->shape, op.text);
+    if (!made) {
+      diagnostics_.append(made.error());
+      return nullptr;
+    }
+    if (static_cast<int>(made->warp_count()) != num_warps_ ||
+        made->lane_count() != static_cast<std::uint32_t>(kWarpLanes)) {
+      error(op, fmt::format("the layout {} is for {} warps of {} lanes, not {} of {}",
+                            type->encoding->text, made->warp_count(), made->lane_count(),
+                            num_warps_, kWarpLanes));
+      return nullptr;
+    }
+    slot = std::make_unique<kernel::LinearLayout>(std::move(*made));
+  }
+  return slot.get();
+}
+
+void Lowering::set_elements(const kernel::Value& value, const kernel::LinearLayout* layout,
+                            std::vector<Element> elements) {
+  ValueState& s = state(value);
+  s.kind = ValueKind::kElements;
+  s.layout = layout;
+  s.elements = std::move(elements);
+}
+
+const std::vector<Element>& Lowering::elements(const kernel::Value& value) {
+  ValueState& s = state(value);
+  if (s.kind == ValueKind::kElements && s.elements.empty() && !value.def) {
+    s.elements = {{builder_.value(Opcode::kLdc, "LDC", {}, value.index)}};
+  }
+  if (s.kind == ValueKind::kElements || !s.elements.empty()) return s.elements;
+  const std::uint32_t count = s.layout ? s.layout->register_count() : 1;
+  for (std::uint32_t r = 0; r < count; ++r) {
+    Element e;
+    if (s.kind == ValueKind::kMask) {
+      e.reg = predicate(value, r);
+    } else if (s.index.scalar == kNoScalar && !s.index.layout) {
+      e.bits = static_cast<std::uint32_t>(s.index.offset);
+    } else {
+      e.reg = index_math_.index(s.index, r);
+    }
+    s.elements.push_back(e);
+  }
+  return s.elements;
+}
+
+VReg Lowering::in_register(const Element& element) {
+  return element.is_constant() ? builder_.constant(element.bits) : element.reg;
+}
+
+VReg Lowering::predicate(const kernel::Value& mask, std::uint32_t reg) {
+  ValueState& s = state(mask);
+  if (s.kind != ValueKind::kMask) {
+    const auto& all = elements(mask);
+    return all[std::min<std::size_t>(reg, all.size() - 1)].reg;
+  }
+  const std::uint32_t first = reg & ~static_cast<std::uint32_t>(s.mask_run - 1);
+  VReg previous = kNoVReg;
+  for (const Comparison& c : s.comparisons) {
+    const VReg left = index_math_.index(c.left, first);
+    const bool immediate = c.right.scalar == kNoScalar && !c.right.layout;
+    const VReg right = immediate ? kNoVReg : index_math_.index(c.right, first);
+    const auto key = std::tuple{left, right, previous, c.how, c.right.offset};
+    auto [slot, fresh] = comparisons_.try_emplace(key, kNoVReg);
+    if (fresh) {
+      slot->second = builder_.predicate();
+      builder_.emit(
+          Opcode::kAlu, "ISETP", {slot->second}, {left, right, previous},
+          static_cast<std::uint32_t>(c.right.offset) ^ (static_cast<std::uint32_t>(c.how) << 28));
+    }
+    previous = slot->second;
+  }
+  return previous;
+}
+
+VReg Lowering::tid_bits_clear(std::uint32_t bits) {
+  auto [it, fresh] = tid_predicates_.try_emplace(bits, kNoVReg);
+  if (fresh) {
+    it->second = builder_.predicate();
+    builder_.emit(Opcode::kAlu, "LOP3", {it->second}, {index_math_.tid()}, bits);
+  }
+  return it->second;
+}
+
+SiteLayout& Lowering::site_layout(std::uint32_t site) {
+  if (out_.sites.size() <= site) out_.sites.resize(site + 1);
+  return out_.sites[site];
+}
+
+VReg Lowering::descriptor() {
+  if (descriptor_ == kNoVReg) {
+    descriptor_ = builder_.uniform();
+    builder_.emit(Opcode::kUniform, "ULDC.64", {descriptor_}, {}, kDescriptorParameter);
+  }
+  return descriptor_;
+}
+
+VReg Lowering::shared_base() {
+  if (shared_base_ == kNoVReg) {
+    const VReg cta = builder_.uniform(), window = builder_.uniform();
+    shared_base_ = builder_.uniform();
+    builder_.emit(Opcode::kS2ur, "S2UR", {cta}, {}, 0x100);
+    builder_.emit(Opcode::kUniform, "UMOV", {window}, {}, 0x400);
+    builder_.emit(Opcode::kUniform, "ULEA", {shared_base_}, {cta, window}, 0x18);
+  }
+  return shared_base_;
+}
+
+bool Lowering::combine(const kernel::Op& op, std::span<const Element> left,
+                       std::span<const Element> right, std::vector<Element>& result) {
+  const kernel::Block& body = *op.regions[0]->blocks[0];
+  if (body.args.size() != left.size() + right.size()) {
+    return error(op, "the combining region needs two arguments an operand");
+  }
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    set_elements(*body.args[i], nullptr, {left[i]});
+    set_elements(*body.args[left.size() + i], nullptr, {right[i]});
+  }
+  for (const auto& inner : body.ops) {
+    if (inner->name() == "tt.reduce.return") {
+      result.clear();
+      for (const kernel::Value* v : inner->operands) result.push_back(elements(*v)[0]);
+      return true;
+    }
+    for (const auto& r : inner->results) state(*r) = {};
+    if (!lower(*inner)) return false;
+  }
+  return error(op, "the combining region has no return");
+}
+
+bool Lowering::take_shared_dirty() { return std::exchange(shared_dirty_, true); }
+
+}  // namespace xpusim::gpu

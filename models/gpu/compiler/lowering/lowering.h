@@ -1,0 +1,123 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "models/gpu/compiler/compiler.h"
+#include "models/gpu/compiler/lowering/builder.h"
+#include "models/gpu/compiler/lowering/index_math.h"
+#include "models/gpu/compiler/lowering/scalars.h"
+#include "models/gpu/compiler/lowering/values.h"
+#include "sim/kernel/analysis/axis_info.h"
+
+namespace xpusim::gpu {
+
+class Lowering;
+/// Lowers one op. Returns false after an error, which has been reported then.
+using LowerOp = bool (*)(Lowering&, const kernel::Op&);
+/// The lowering of an op by name, or null.
+LowerOp find_lowering(std::string_view op);
+
+/// What the lowering of a function leaves.
+struct Lowered {
+  MachineCode code;
+  std::vector<SiteLayout> sites;
+  std::vector<SourcePosition> lines;
+  std::int64_t shared_bytes = 0;
+};
+
+/// The lowering of one function: the state that the ops' lowerings share. An op's own lowering is a
+/// free function in the file of its kind (float_ops.cpp, memory_ops.cpp, ...), listed in
+/// op_table.cpp.
+class Lowering {
+ public:
+  Lowering(const kernel::Module& module, const kernel::Function& function, const SiteOf& site_of);
+
+  /// Lowers the whole function.
+  Expected<Lowered> run();
+
+  Builder& builder() { return builder_; }
+  ScalarGraph& scalars() { return scalars_; }
+  IndexMath& index_math() { return index_math_; }
+  kernel::AxisAnalysis& axes() { return axes_; }
+  int num_warps() const { return num_warps_; }
+
+  ValueState& state(const kernel::Value& value) { return states_[value.id]; }
+  ValueState& operand(const kernel::Op& op, std::size_t i) { return states_[op.operands[i]->id]; }
+  /// The layout of a tile's type, remembered; null (and an error reported) if it is not modelled.
+  const kernel::LinearLayout* layout(kernel::Type type, const kernel::Op& op);
+  /// The elements of a value in registers; closed forms and masks are computed now.
+  const std::vector<Element>& elements(const kernel::Value& value);
+  /// The element as a register: constants are moved into one.
+  VReg in_register(const Element& element);
+  void set_elements(const kernel::Value& value, const kernel::LinearLayout* layout,
+                    std::vector<Element> elements);
+
+  /// The predicate of a mask value for one register of its layout.
+  VReg predicate(const kernel::Value& mask, std::uint32_t reg);
+  /// A predicate that holds in the lanes of the block of which (tid & bits) == 0; computed once.
+  VReg tid_bits_clear(std::uint32_t bits);
+
+  /// Lowers the body of a combining region (tt.reduce) on single elements.
+  bool combine(const kernel::Op& op, std::span<const Element> left, std::span<const Element> right,
+               std::vector<Element>& result);
+
+  std::uint32_t site(const kernel::Op& op) const { return site_of_(op); }
+  SiteLayout& site_layout(std::uint32_t site);
+  /// The memory descriptor that every access to global memory names; loaded once.
+  VReg descriptor();
+  /// The base of shared memory in a uniform register; computed once.
+  VReg shared_base();
+  void use_shared(std::int64_t bytes) { shared_bytes_ = std::max(shared_bytes_, bytes); }
+  /// Places a barrier before shared memory is used again.
+  bool take_shared_dirty();
+
+  std::size_t use_count(const kernel::Value& value) const { return uses_[value.id].size(); }
+  const std::vector<const kernel::Op*>& users(const kernel::Value& value) const {
+    return uses_[value.id];
+  }
+  /// Whether no op after this one reads the value.
+  bool is_last_use(const kernel::Value& value, const kernel::Op& op) const;
+  bool lower(const kernel::Op& op);
+  bool error(const kernel::Op& op, std::string message);
+
+  /// Reciprocals of divisors, which divisions share (see float_ops.cpp).
+  struct Reciprocal {
+    VReg large, normal, value;  // predicates: |d| > 2^126, |d| >= 2^-126
+  };
+  std::map<VReg, Reciprocal> reciprocals;
+
+ private:
+  void count_uses();
+  void bind_arguments();
+  void choose_uniform();
+  std::uint32_t line_of(const kernel::Op& op);
+
+  const kernel::Module& module_;
+  const kernel::Function& function_;
+  const SiteOf& site_of_;
+  Lowered out_;
+  int num_warps_ = 4;
+  Builder builder_;
+  ScalarGraph scalars_;
+  IndexMath index_math_;
+  kernel::AxisAnalysis axes_;
+  Diagnostics diagnostics_;
+  std::vector<ValueState> states_;                    // [value id]
+  std::vector<std::vector<const kernel::Op*>> uses_;  // [value id]
+  std::map<std::pair<kernel::Attr, std::vector<std::int64_t>>,
+           std::unique_ptr<kernel::LinearLayout>>
+      layouts_;
+  std::map<std::tuple<VReg, VReg, VReg, kernel::Compare, std::int64_t>, VReg> comparisons_;
+  std::map<std::uint32_t, VReg> tid_predicates_;
+  VReg descriptor_ = kNoVReg, shared_base_ = kNoVReg;
+  std::int64_t shared_bytes_ = 0;
+  bool shared_dirty_ = false;
+};
+
+}  // namespace xpusim::gpu

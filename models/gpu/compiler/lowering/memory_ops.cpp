@@ -1,0 +1,251 @@
+// Loads, stores and atomics on global memory: a tile access becomes one instruction a vector, as
+// wide as layout, contiguity and alignment allow.
+
+#include <algorithm>
+#include <bit>
+
+#include "models/gpu/compiler/lowering/elementwise.h"
+
+namespace xpusim::gpu {
+namespace {
+
+constexpr std::uint32_t kWordBytes = 4;
+
+/// How a tile access is cut into instructions.
+struct Vectors {
+  const kernel::LinearLayout* layout = nullptr;  // null: scalar
+  std::uint32_t elements = 1;                    // a vector
+  std::uint32_t words = 1;                       // registers a vector
+  std::uint32_t bytes = 4;                       // a vector
+  std::vector<std::uint32_t> first;              // [vector] its first register
+};
+
+std::string_view load_mnemonic(std::uint32_t bytes) {
+  return bytes == 16  ? "LDG.E.128"
+         : bytes == 8 ? "LDG.E.64"
+         : bytes == 4 ? "LDG.E"
+         : bytes == 2 ? "LDG.E.U16"
+                      : "LDG.E.U8";
+}
+std::string_view store_mnemonic(std::uint32_t bytes) {
+  return bytes == 16  ? "STG.E.128"
+         : bytes == 8 ? "STG.E.64"
+         : bytes == 4 ? "STG.E"
+         : bytes == 2 ? "STG.E.U16"
+                      : "STG.E.U8";
+}
+
+/// Cuts the access and describes it to the model of the memory system.
+bool cut(Lowering& l, const kernel::Op& op, const kernel::Value& pointer, const kernel::Value* mask,
+         bool may_widen, Vectors& v) {
+  const std::int64_t bytes = kernel::pointee_bytes(pointer.type);
+  if (bytes == 0 || bytes > kWordBytes) {
+    return l.error(op, "memory accesses of 64-bit elements are not yet lowered for the GPU");
+  }
+  SiteLayout& site = l.site_layout(l.site(op));
+  site = {};
+  v.first = {0};
+  if (pointer.type->kind == kernel::TypeKind::kTensor) {
+    v.layout = l.layout(pointer.type, op);
+    if (!v.layout) return false;
+    const std::uint32_t dim = v.layout->fastest_dim();
+    if (may_widen) {
+      v.elements = kernel::vector_width(l.axes(), pointer, mask, v.layout->contiguous(dim), dim);
+    }
+    site.shape = v.layout->shape;
+    site.vector_dim = dim;
+    site.lane_bases = v.layout->lanes;
+    site.warp_bases = v.layout->warps;
+    site.skip_lanes = v.layout->copy_lanes();
+    site.skip_warps = v.layout->copy_warps();
+    const auto skip = static_cast<std::size_t>(std::countr_zero(v.elements));
+    for (std::size_t bit = skip; bit < v.layout->registers.size(); ++bit) {
+      if ((v.layout->copy_registers() >> bit) & 1u) continue;
+      site.reg_bases.push_back(v.layout->registers[bit]);
+      const std::size_t known = v.first.size();
+      for (std::size_t i = 0; i < known; ++i) v.first.push_back(v.first[i] | (1u << bit));
+    }
+  }
+  v.bytes = v.elements * static_cast<std::uint32_t>(bytes);
+  v.words = std::max(1u, v.bytes / kWordBytes);
+  site.vector_elements = v.elements;
+  site.vectors = static_cast<std::uint32_t>(v.first.size());
+  return true;
+}
+
+Address address(Lowering& l, const kernel::Value& pointer, std::uint32_t reg) {
+  const ValueState& s = l.state(pointer);
+  if (!s.elements.empty()) return l.index_math().address_of(s.elements[reg].reg, s.base, s.bytes);
+  if (!s.index.layout) {
+    const auto [low, high] = l.scalars().pointer(s.base);
+    return {low, high, 0};
+  }
+  return l.index_math().address(s.index, s.base, s.bytes, reg);
+}
+
+/// A mask that is a constant true guards nothing.
+const kernel::Value* mask_of(const kernel::Op& op, std::size_t position) {
+  if (op.operands.size() <= position) return nullptr;
+  const kernel::Value* mask = op.operands[position];
+  return kernel::integer_constant(*mask).value_or(0) != 0 ? nullptr : mask;
+}
+
+/// Gives the destination of a masked load what its idle lanes shall hold: zeros two words at once.
+void initialise(Lowering& l, const std::vector<VReg>& words, const kernel::Value* other,
+                std::uint32_t first, std::uint32_t elements_a_word) {
+  Builder& b = l.builder();
+  const std::vector<Element>* values = other ? &l.elements(*other) : nullptr;
+  for (std::size_t w = 0; w < words.size(); ++w) {
+    const Element e = values ? (*values)[first + w * elements_a_word] : Element{};
+    if (!e.is_constant()) {
+      b.emit(Opcode::kAlu, "MOV", {words[w]}, {e.reg});
+    } else if (e.bits != 0) {
+      b.emit(Opcode::kAlu, "MOV", {words[w]}, {}, e.bits);
+    } else if (w % 2 == 0 && w + 1 < words.size()) {
+      b.emit(Opcode::kAlu, "CS2R", {words[w], words[w + 1]}, {});
+      ++w;
+    } else {
+      b.emit(Opcode::kAlu, "CS2R.32", {words[w]}, {});
+    }
+  }
+}
+
+void load_vector(Lowering& l, const kernel::Op& op, const Vectors& v, std::uint32_t number,
+                 const kernel::Value* mask, const kernel::Value* other,
+                 std::vector<Element>& result) {
+  Builder& b = l.builder();
+  const std::uint32_t first = v.first[number];
+  const std::uint32_t a_word = v.elements / v.words;
+  const Address at = address(l, *op.operands[0], first);
+  const VReg guard = mask ? l.predicate(*mask, first) : kNoVReg;
+  std::vector<VReg> words(v.words);
+  for (auto& w : words) w = b.general();
+  if (v.words > 1) b.code().tie(words);
+  if (guard != kNoVReg) initialise(l, words, other, first, std::max(1u, a_word));
+  MachineInstruction& i =
+      b.emit(Opcode::kLdg, load_mnemonic(v.bytes), {}, {at.low, at.high, l.descriptor()},
+             static_cast<std::uint32_t>(at.immediate));
+  i.defs.assign(words.begin(), words.end());
+  if (guard != kNoVReg) i.uses.insert(i.uses.end(), words.begin(), words.end());
+  i.guard = guard;
+  i.effect = MemoryEffect::kGlobalLoad;
+  i.site = l.site(op);
+  i.vector = static_cast<std::uint16_t>(number);
+  i.width = static_cast<std::uint16_t>(v.bytes);
+  for (std::uint32_t e = 0; e < v.elements; ++e) {
+    result[first + e] = {words[e * v.words / v.elements]};
+  }
+}
+
+/// Fills registers that hold copies from those that were loaded.
+void fill_copies(const Vectors& v, std::vector<Element>& result) {
+  if (!v.layout) return;
+  const std::uint32_t copies = v.layout->copy_registers();
+  for (std::uint32_t r = 0; r < result.size(); ++r) result[r] = result[r & ~copies];
+}
+
+/// The words of a vector to store, side by side: elements' own registers where that can be.
+std::vector<VReg> gather(Lowering& l, const Vectors& v, const std::vector<Element>& elements,
+                         std::uint32_t first) {
+  std::vector<VReg> words;
+  for (std::uint32_t w = 0; w < v.words; ++w) {
+    const std::size_t r = elements.size() == 1 ? 0 : first + w * v.elements / v.words;
+    words.push_back(l.in_register(elements[r]));
+  }
+  if (v.words == 1 || l.builder().code().tie(words)) return words;
+  for (auto& w : words) w = l.builder().move(w);
+  l.builder().code().tie(words);
+  return words;
+}
+
+/// The predicate of a store: its mask, and only one of the threads that hold copies.
+VReg store_guard(Lowering& l, const Vectors& v, const kernel::Value* mask, std::uint32_t first,
+                 bool scalar) {
+  Builder& b = l.builder();
+  const VReg masked = mask ? l.predicate(*mask, first) : kNoVReg;
+  std::uint32_t copies = scalar ? static_cast<std::uint32_t>(l.num_warps() * kWarpLanes - 1) : 0;
+  if (v.layout) copies = v.layout->copy_lanes() | (v.layout->copy_warps() << 5);
+  if (copies == 0) return masked;
+  const VReg one = l.tid_bits_clear(copies);
+  if (masked == kNoVReg) return one;
+  const VReg both = b.predicate();
+  b.emit(Opcode::kAlu, "PLOP3", {both}, {masked, one});
+  return both;
+}
+
+}  // namespace
+
+bool lower_load(Lowering& l, const kernel::Op& op) {
+  const kernel::Value* mask = mask_of(op, 1);
+  const kernel::Value* other = op.operands.size() > 2 ? op.operands[2] : nullptr;
+  Vectors v;
+  if (!cut(l, op, *op.operands[0], mask, true, v)) return false;
+  std::vector<Element> result(v.layout ? v.layout->register_count() : 1);
+  for (std::uint32_t n = 0; n < v.first.size(); ++n) load_vector(l, op, v, n, mask, other, result);
+  fill_copies(v, result);
+  l.set_elements(*op.result(), v.layout, std::move(result));
+  return true;
+}
+
+bool lower_store(Lowering& l, const kernel::Op& op) {
+  const kernel::Value* mask = mask_of(op, 2);
+  Vectors v;
+  if (!cut(l, op, *op.operands[0], mask, true, v)) return false;
+  if (!v.layout) {
+    SiteLayout& site = l.site_layout(l.site(op));
+    site.lane_zero_only = site.warp_zero_only = true;
+  }
+  const std::vector<Element> values = l.elements(*op.operands[1]);
+  for (std::uint32_t n = 0; n < v.first.size(); ++n) {
+    const VReg guard = store_guard(l, v, mask, v.first[n], !v.layout);
+    const Address at = address(l, *op.operands[0], v.first[n]);
+    const std::vector<VReg> words = gather(l, v, values, v.first[n]);
+    MachineInstruction& i = l.builder().emit(Opcode::kStg, store_mnemonic(v.bytes), {},
+                                             {at.low, at.high, l.descriptor()},
+                                             static_cast<std::uint32_t>(at.immediate));
+    i.uses.insert(i.uses.end(), words.begin(), words.end());
+    i.guard = guard;
+    i.guards_early_exit = guard != kNoVReg;
+    i.effect = MemoryEffect::kGlobalStore;
+    i.site = l.site(op);
+    i.vector = static_cast<std::uint16_t>(n);
+    i.width = static_cast<std::uint16_t>(v.bytes);
+  }
+  return true;
+}
+
+/// Atomics take one element an instruction. Their memory order (acquire, release) costs nothing
+/// here.
+bool lower_atomic(Lowering& l, const kernel::Op& op) {
+  const kernel::Value* mask = mask_of(op, 2);
+  Vectors v;
+  if (!cut(l, op, *op.operands[0], mask, false, v)) return false;
+  if (!v.layout) {
+    SiteLayout& site = l.site_layout(l.site(op));
+    site.lane_zero_only = site.warp_zero_only = true;
+  }
+  const bool used = l.use_count(*op.result()) != 0;
+  if (used) return l.error(op, "an atomic whose result is used is not yet lowered for the GPU");
+  const std::vector<Element> values = l.elements(*op.operands[1]);
+  for (std::uint32_t n = 0; n < v.first.size(); ++n) {
+    const VReg guard = store_guard(l, v, mask, v.first[n], !v.layout);
+    const Address at = address(l, *op.operands[0], v.first[n]);
+    const VReg value = l.in_register(values[values.size() == 1 ? 0 : v.first[n]]);
+    MachineInstruction& i =
+        l.builder().emit(Opcode::kRed, "RED.E", {}, {at.low, at.high, l.descriptor(), value},
+                         static_cast<std::uint32_t>(at.immediate));
+    i.guard = guard;
+    i.effect = MemoryEffect::kGlobalStore;
+    i.site = l.site(op);
+    i.vector = static_cast<std::uint16_t>(n);
+    i.width = static_cast<std::uint16_t>(v.bytes);
+  }
+  return true;
+}
+
+bool lower_return(Lowering& l, const kernel::Op&) {
+  l.builder().emit(Opcode::kExit, "EXIT", {}, {}).effect = MemoryEffect::kEnd;
+  return true;
+}
+
+}  // namespace xpusim::gpu

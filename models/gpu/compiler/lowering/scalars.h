@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "models/gpu/compiler/lowering/builder.h"
+#include "models/gpu/compiler/lowering/values.h"
+
+namespace xpusim::gpu {
+
+enum class ScalarKind : std::uint8_t {
+  kConstant,   ///< value
+  kParameter,  ///< value: number of the argument; 32 or 64 bits
+  kProgramId,  ///< value: axis
+  kGridSize,   ///< value: axis
+  kRegister,   ///< computed by other instructions
+  kMultiply,
+  kAdd,
+  kSubtract,
+  kPointerAdd,  ///< left + right * value bytes
+};
+
+/// Integer and pointer scalars of a kernel, which all threads share. Each is computed where it is
+/// first needed: on the uniform datapath or in lane registers, as the vendor's assembler chooses (a
+/// product with one use and a block number that only addresses use are uniform; measured listings).
+class ScalarGraph {
+ public:
+  explicit ScalarGraph(Builder& builder) : b_(builder) {}
+
+  ScalarId constant(std::int64_t value) { return node(ScalarKind::kConstant, -1, -1, value); }
+  ScalarId parameter(std::int64_t number) { return node(ScalarKind::kParameter, -1, -1, number); }
+  ScalarId program_id(std::int64_t axis) { return node(ScalarKind::kProgramId, -1, -1, axis); }
+  ScalarId grid_size(std::int64_t axis) { return node(ScalarKind::kGridSize, -1, -1, axis); }
+  ScalarId in_register(VReg reg);
+  ScalarId multiply(ScalarId a, ScalarId b);
+  ScalarId add(ScalarId a, ScalarId b);
+  ScalarId subtract(ScalarId a, ScalarId b);
+  ScalarId pointer_add(ScalarId pointer, ScalarId index, std::int64_t bytes) {
+    return node(ScalarKind::kPointerAdd, pointer, index, bytes);
+  }
+
+  /// Says that the uniform datapath computes this node.
+  void prefer_uniform(ScalarId id) { nodes_[static_cast<std::size_t>(id)].uniform_wanted = true; }
+  bool is_constant(ScalarId id, std::int64_t* value) const;
+  /// log2 of c if the node is x * c with a power of two c; `inner` becomes x.
+  int shift_of(ScalarId id, ScalarId* inner) const;
+  /// c if the node is x * c; `inner` becomes x.
+  std::int64_t factor_of(ScalarId id, ScalarId* inner) const;
+
+  VReg general(ScalarId id);                   ///< 32 bits in a lane register
+  VReg operand(ScalarId id);                   ///< in whatever register is cheapest as a source
+  std::pair<VReg, VReg> pointer(ScalarId id);  ///< 64 bits in a pair of lane registers
+
+ private:
+  struct Node {
+    ScalarKind kind;
+    ScalarId left, right;
+    std::int64_t value;
+    bool uniform_wanted = false;
+    VReg general = kNoVReg, high = kNoVReg;  // high: of pointers
+    VReg uniform = kNoVReg;
+  };
+
+  ScalarId node(ScalarKind kind, ScalarId left, ScalarId right, std::int64_t value);
+  Node& at(ScalarId id) { return nodes_[static_cast<std::size_t>(id)]; }
+  const Node& at(ScalarId id) const { return nodes_[static_cast<std::size_t>(id)]; }
+  VReg uniform(ScalarId id);
+  bool is_uniform(ScalarId id) const;
+  void compute_general(ScalarId id);
+  std::pair<VReg, VReg> pointer_by_uniform(ScalarId base, ScalarId index, std::int64_t bytes);
+
+  Builder& b_;
+  std::vector<Node> nodes_;
+  std::map<std::tuple<ScalarKind, ScalarId, ScalarId, std::int64_t>, ScalarId> known_;
+};
+
+}  // namespace xpusim::gpu

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+
+#include "sim/config/param.h"
+
+namespace xpusim::gpu {
+
+/// What the assembler model knows of the core. Fixed latencies become stall counts, so they must
+/// not be shorter than the core's own; the scheduler's are only its guesses of what it cannot know.
+/// Sources: fixed latencies of Volta to Hopper, dependent-issue microbenchmarks (4 cycles for FP32
+/// and integer); scheduling guesses chosen so that registers agree with the vendor's on measured
+/// kernels.
+struct CompilerParams {
+  std::int64_t alu_latency = 4;
+  std::int64_t fma_latency = 4;
+  std::int64_t predicate_latency = 13;
+  std::int64_t uniform_latency = 6;
+  std::int64_t uniform_to_vector_latency = 12;
+  std::int64_t fp64_latency = 8;
+  std::int64_t max_stall = 15;
+  std::int64_t alu_issue = 2;
+  std::int64_t load_guess = 44;
+  std::int64_t shared_guess = 30;
+  std::int64_t mufu_guess = 20;
+  std::int64_t occupancy_registers = 32;
+  std::int64_t max_registers = 255;
+  std::int64_t reserved_registers = 2;
+
+  static constexpr auto schema() {
+    using config::field;
+    using config::Unit;
+    using P = CompilerParams;
+    return std::tuple{
+        field("alu_latency", &P::alu_latency, Unit::kCycles, "result of the ALU pipe", 1, 15),
+        field("fma_latency", &P::fma_latency, Unit::kCycles, "result of the FMA pipe", 1, 15),
+        field("predicate_latency", &P::predicate_latency, Unit::kCycles,
+              "predicate that guards an instruction", 1, 15),
+        field("uniform_latency", &P::uniform_latency, Unit::kCycles,
+              "result of the uniform datapath, used there", 1, 15),
+        field("uniform_to_vector_latency", &P::uniform_to_vector_latency, Unit::kCycles,
+              "result of the uniform datapath, used by a lane instruction", 1, 15),
+        field("fp64_latency", &P::fp64_latency, Unit::kCycles, "result of the FP64 pipe", 1, 15),
+        field("max_stall", &P::max_stall, Unit::kCycles, "largest stall a control word holds", 1,
+              15),
+        field("alu_issue", &P::alu_issue, Unit::kCycles,
+              "cycles between two instructions of one warp on the ALU pipe", 1, 8),
+        field("load_guess", &P::load_guess, Unit::kCycles,
+              "global load, as the scheduler guesses it", 1, 1000),
+        field("shared_guess", &P::shared_guess, Unit::kCycles,
+              "shared memory, shuffles and constants, as guessed", 1, 1000),
+        field("mufu_guess", &P::mufu_guess, Unit::kCycles, "special functions, as guessed", 1,
+              1000),
+        field("occupancy_registers", &P::occupancy_registers, Unit::kCount,
+              "registers a thread at which every warp slot can be filled", 16, 255),
+        field("max_registers", &P::max_registers, Unit::kCount, "most registers a thread", 16, 255),
+        field("reserved_registers", &P::reserved_registers, Unit::kCount,
+              "added to what the code uses", 0, 8)};
+  }
+};
+
+}  // namespace xpusim::gpu
