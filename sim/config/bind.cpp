@@ -129,11 +129,8 @@ void read_value(const Node& node, const Slot& slot, bool& out) {
 }
 
 void read_value(const Node& node, const Slot& slot, std::string& out) {
-  if (node.kind == Node::Kind::kScalar && node.quoted) {
-    out = node.scalar;  // "" is a text too
-  } else if (require_scalar(node, slot, "a text")) {
-    out = node.scalar;
-  }
+  const bool quoted = node.kind == Node::Kind::kScalar && node.quoted;  // "" is a text too
+  if (quoted || require_scalar(node, slot, "a text")) out = node.scalar;
 }
 
 bool read_integer(const Node& node, const Slot& slot, bool negative, std::uint64_t largest,
