@@ -382,8 +382,7 @@ void HbmChannel::charge(Ck now) {
 
 HbmReason HbmChannel::reason(Ck now) const {
   const int lanes = busy_lanes();
-  if (lanes == 2 || (lanes == 1 && !two_lanes_)) return HbmReason::kTransfer;
-  if (lanes == 1) return HbmReason::kBankGroup;
+  if (lanes > 0) return HbmReason::kBankGroup;
   const Queue& q = queues_[write_mode_];
   if (queues_[0].waiting == 0 && queues_[1].waiting == 0) return HbmReason::kIdle;
   if (((q.waiting | q.hits) & ~refresh_due_) == 0) return HbmReason::kRefresh;

@@ -15,7 +15,7 @@ namespace xpusim::memory {
 /// What a pseudo channel spends its CK on; the sum is the CK lived.
 enum class HbmReason : std::uint8_t {
   kTransfer,    ///< data bus busy
-  kBankGroup,   ///< columns of one bank group only: half of the data bus's turns are lost
+  kBankGroup,   ///< columns stream, but of one bank group only: each second turn of the bus is lost
   kRow,         ///< waits for activates and precharges
   kTurnaround,  ///< waits between reads and writes
   kRefresh,     ///< waits for a refresh

@@ -72,9 +72,9 @@ struct HbmParams {
   std::int64_t capacity_bytes = 141'000'000'000;
   std::int64_t interleave_bytes = 512;
   std::string refresh = "per_bank";
-  std::int64_t queue_bytes = 4096;
+  std::int64_t queue_bytes = 6144;
   double write_high = 0.75, write_low = 0.25;
-  double request_ns = 40, reply_ns = 60;
+  double request_ns = 50, reply_ns = 70;
   HbmTimingParams timing;
 
   static constexpr auto schema() {

@@ -46,7 +46,7 @@ struct L2Params {
 struct MemoryParams {
   HbmParams hbm;
   L2Params l2;
-  network::CrossbarParams requests, replies, bridge;
+  network::CrossbarParams requests, replies, bridge{50, 64, 64, 8};
 
   static constexpr auto schema() {
     using P = MemoryParams;

@@ -22,7 +22,7 @@ HbmParams params(const std::string& refresh = "none") {
 
 std::vector<Completion> run(HbmChannel& channel) {
   std::vector<Completion> done;
-  while (!channel.idle()) channel.advance(channel.next() + 100, done);
+  while (!channel.idle()) channel.advance(channel.next_due() + 100, done);
   return done;
 }
 

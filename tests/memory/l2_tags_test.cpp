@@ -1,0 +1,131 @@
+#include "models/memory/l2_tags.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <list>
+#include <map>
+#include <random>
+
+namespace xpusim::memory {
+namespace {
+
+/// A set of the plainest kind: lines in order of use.
+struct PlainLine {
+  std::uint32_t block;
+  unsigned valid = 0, dirty = 0;
+};
+
+TEST(L2Tags, evict_the_least_recently_used_line) {
+  L2Tags tags(4 * 2, 2, 2);  // one group of four sets, two ways
+  L2Tags::Victims none;
+  EXPECT_EQ(tags.read(0, 10, 0xf, false, none), 0);
+  EXPECT_EQ(tags.read(0, 11, 0xf, false, none), 0);
+  EXPECT_EQ(tags.read(0, 10, 0xf, false, none), 0xf);
+  EXPECT_EQ(tags.read(0, 12, 0xf, false, none), 0);  // takes the place of 11
+  EXPECT_EQ(tags.read(0, 10, 0xf, false, none), 0xf);
+  EXPECT_EQ(tags.read(0, 11, 0xf, false, none), 0);
+  EXPECT_EQ(none.begin(), none.end());
+}
+
+TEST(L2Tags, hand_out_what_an_evicted_line_had_dirty) {
+  L2Tags tags(4, 1, 1);
+  L2Tags::Victims victims;
+  tags.write(0, 5, 0x00f3, victims);
+  ASSERT_EQ(victims.begin(), victims.end());
+  tags.read(0, 6, 0xffff, false, victims);
+  ASSERT_EQ(victims.end() - victims.begin(), 1);  // two lines of one block: one write
+  EXPECT_EQ(victims.begin()->block, 5u);
+  EXPECT_EQ(victims.begin()->sectors, 0x00f3);
+}
+
+TEST(L2Tags, clean_the_oldest_dirty_line_when_a_set_has_too_many) {
+  L2Tags tags(4 * 4, 4, 2);
+  L2Tags::Victims victims;
+  tags.write(0, 1, 1, victims);
+  tags.write(0, 2, 1, victims);
+  ASSERT_EQ(victims.begin(), victims.end());
+  tags.write(0, 3, 1, victims);
+  ASSERT_EQ(victims.end() - victims.begin(), 1);
+  EXPECT_EQ(victims.begin()->block, 1u);
+  EXPECT_EQ(tags.present(0, 1), 1);  // it stays
+  EXPECT_EQ(tags.dirty_sectors(), 2u);
+}
+
+TEST(L2Tags, keep_whole_atoms_where_asked) {
+  L2Tags tags(1024, 16, 16);
+  L2Tags::Victims none;
+  tags.read(0, 1, 0b0100, true, none);
+  EXPECT_EQ(tags.present(0, 1), 0b1100);
+  tags.read(0, 2, 0b0100, false, none);
+  EXPECT_EQ(tags.present(0, 2), 0b0100);
+}
+
+TEST(L2Tags, know_which_sectors_the_other_half_holds) {
+  L2Tags tags(1024, 16, 16);
+  L2Tags::Victims none;
+  tags.read(0, 1, 0xff, false, none);
+  tags.mark_copied(0, 1, 0x3c);
+  EXPECT_EQ(tags.write(0, 1, 0x0f, none), 0x0c);
+  EXPECT_EQ(tags.write(0, 1, 0x0f, none), 0);  // dropped there
+}
+
+TEST(L2Tags, spread_a_slices_blocks_evenly_over_its_sets) {
+  L2Tags tags(5120, 16, 16);
+  L2Tags::Victims victims;
+  const std::uint32_t blocks = 5120 / 4;
+  for (std::uint32_t i = 0; i < blocks; ++i) tags.write(i, i, 0xffff, victims);
+  EXPECT_EQ(tags.dirty_sectors(), 5120u * 4);  // all fit
+}
+
+TEST(L2Tags, do_what_a_plain_list_does) {
+  for (const std::uint32_t ways : {1u, 3u, 16u}) {
+    std::mt19937_64 random(ways);
+    const std::uint32_t dirty_ways = (ways + 1) / 2;
+    L2Tags tags(4 * ways, ways, dirty_ways);
+    std::list<PlainLine> sets[4];
+    for (int i = 0; i < 20'000; ++i) {
+      const auto block = static_cast<std::uint32_t>(random() % (ways * 2 + 1));
+      const auto mask = static_cast<std::uint16_t>(random());
+      const bool write = random() % 3 == 0;
+      L2Tags::Victims victims;
+      unsigned hits = 0;
+      std::map<std::uint32_t, unsigned> expected;
+      for (unsigned line = 0; line < 4; ++line) {
+        const unsigned m = mask >> line * 4 & 0xf;
+        if (m == 0) continue;
+        auto& set = sets[line];
+        auto it = std::find_if(set.begin(), set.end(), [&](auto& l) { return l.block == block; });
+        PlainLine now{block};
+        if (it != set.end()) {
+          now = *it;
+          set.erase(it);
+        } else if (set.size() == ways) {
+          if (set.back().dirty != 0) expected[set.back().block] |= set.back().dirty << line * 4;
+          set.pop_back();
+        }
+        hits |= (now.valid & m) << line * 4;
+        now.valid |= m;
+        if (write) now.dirty |= m;
+        set.push_front(now);
+        const auto dirty = [](const PlainLine& l) { return l.dirty != 0; };
+        if (static_cast<std::uint32_t>(std::count_if(set.begin(), set.end(), dirty)) > dirty_ways) {
+          auto oldest = std::find_if(set.rbegin(), set.rend(), dirty);
+          expected[oldest->block] |= oldest->dirty << line * 4;
+          oldest->dirty = 0;
+        }
+      }
+      if (write) {
+        tags.write(0, block, mask, victims);
+      } else {
+        EXPECT_EQ(tags.read(0, block, mask, false, victims), hits);
+      }
+      std::map<std::uint32_t, unsigned> got;
+      for (const L2Tags::Victim& v : victims) got[v.block] |= v.sectors;
+      ASSERT_EQ(got, expected);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace xpusim::memory
