@@ -40,10 +40,8 @@ void Scheduler::order_sources(const std::vector<Scheduler*>& domains) {
             [&](Inbox a, Inbox b) { return rank(a) < rank(b); });
 }
 
-bool Scheduler::run_until(Cycle limit) {
-  for (;;) {
-    const Cycle c = next();
-    if (c >= limit) break;
+bool Scheduler::run_due(Cycle limit) {
+  for (Cycle c = next(); c < limit; c = next()) {
     enter(c);
     run_cycle();
     enter(c + 1);
@@ -52,6 +50,11 @@ bool Scheduler::run_until(Cycle limit) {
       return true;
     }
   }
+  return false;
+}
+
+bool Scheduler::run_until(Cycle limit) {
+  if (run_due(limit)) return true;
   if (limit != kNever && limit > now_) enter(limit);
   return false;
 }

@@ -81,9 +81,11 @@ class Scheduler {
     }
     return mode_ == Mode::kTickAll && first != kNever ? now_ : first;
   }
-  /// Processes every due cycle before `limit`; returns true if it ended early, after a cycle that
-  /// called pause().
+  /// Processes every due cycle before `limit`, so that now() is then `limit` (kNever: the cycle
+  /// after the last one). Returns true if it ended early, after a cycle that called pause().
   bool run_until(Cycle limit);
+  /// The same, but now() stays at the cycle after the last one that was due.
+  bool run_due(Cycle limit);
   /// Ends run_until after the current cycle, so that the runner asks at once whether the run is
   /// over.
   void pause() { pause_ = true; }

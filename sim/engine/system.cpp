@@ -15,6 +15,10 @@
 namespace xpusim::engine {
 namespace {
 
+std::string one_line(const sc_core::sc_report& report) {
+  return fmt::format("SystemC: {}: {}", report.get_msg_type(), report.get_msg());
+}
+
 /// Whether the hierarchy holds SystemC processes other than ours.
 bool has_other_processes(const std::vector<sc_core::sc_object*>& objects,
                          const sc_core::sc_object* ours) {
@@ -51,6 +55,8 @@ class SystemRunner::Engine : public sc_core::sc_module {
   void start();
   void activate();
   bool run_window(Femto now);
+  bool run_domain(std::size_t d, Femto until);
+  void settle();
   void schedule_next(Femto now);
   void see_due(std::size_t d);
   std::size_t earliest() const;
@@ -77,7 +83,7 @@ Expected<void> SystemRunner::Engine::run(const std::function<bool()>& done) {
   try {
     start();
   } catch (const sc_core::sc_report& report) {
-    return fail({}, fmt::format("SystemC: {}: {}", report.get_msg_type(), report.get_msg()));
+    return fail({}, one_line(report));
   } catch (const std::exception& error) {
     return fail({}, error.what());
   }
@@ -101,10 +107,13 @@ void SystemRunner::Engine::activate() {
   try {
     const Femto now = sc_core::sc_time_stamp().value();
     if (run_window(now)) {
+      settle();
       sc_core::sc_pause();
     } else {
       schedule_next(now);
     }
+  } catch (const sc_core::sc_report& report) {
+    stop(one_line(report));
   } catch (const std::exception& error) {
     stop(error.what());
   }
@@ -115,13 +124,29 @@ bool SystemRunner::Engine::run_window(Femto now) {
   const Femto until = now + (in_step_ ? 1 : kWindow);
   for (std::size_t d = 0; d < domains_.size(); ++d) see_due(d);
   for (std::size_t d = earliest(); due_[d] < until; d = earliest()) {
-    Scheduler& domain = *domains_[d];
-    const Femto limit = std::min(until, lookahead_->limit(d, due_));
-    const bool paused = domain.run_until(domain.clock().cycle_at_or_after(limit));
-    for (std::size_t i = 0; i < domains_.size(); ++i) see_due(i);
-    if (paused && (*done_)()) return true;
+    if (run_domain(d, until) && (*done_)()) return true;
   }
   return (*done_)();
+}
+
+/// Runs a domain up to `until` or to where another could send to it; true if it asked to pause.
+bool SystemRunner::Engine::run_domain(std::size_t d, Femto until) {
+  Scheduler& domain = *domains_[d];
+  const Femto limit = std::min(until, lookahead_->limit(d, due_));
+  const bool paused = domain.run_due(domain.clock().cycle_at_or_after(limit));
+  for (std::size_t i = 0; i < domains_.size(); ++i) see_due(i);
+  return paused;
+}
+
+/// Brings all domains to the time of the one that is furthest ahead, so that whatever the next run
+/// starts with lies in nobody's past.
+void SystemRunner::Engine::settle() {
+  Femto latest = 0;
+  for (const Scheduler* domain : domains_) {
+    latest = std::max(latest, domain->clock().edge(domain->now()));
+  }
+  for (std::size_t d = earliest(); due_[d] < latest; d = earliest()) run_domain(d, latest);
+  for (Scheduler* domain : domains_) domain->run_until(domain->clock().cycle_at_or_after(latest));
 }
 
 /// Asks SystemC for the next call, or ends the run if there can be none.
