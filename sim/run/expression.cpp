@@ -182,15 +182,15 @@ class Parser {
 
 Expected<std::int64_t> call_integer(const Expression& e, const std::vector<std::int64_t>& a) {
   const auto two = [&] { return a.size() == 2; };
-  const auto checked = [&](bool overflow, std::int64_t v) -> Expected<std::int64_t> {
-    if (overflow) return fail(e.where, "the value does not fit 64 bits");
-    return v;
-  };
   std::int64_t r = 0;
-  if (e.name == "neg" && a.size() == 1) return checked(__builtin_sub_overflow(0, a[0], &r), r);
-  if (e.name == "add" && two()) return checked(__builtin_add_overflow(a[0], a[1], &r), r);
-  if (e.name == "sub" && two()) return checked(__builtin_sub_overflow(a[0], a[1], &r), r);
-  if (e.name == "mul" && two()) return checked(__builtin_mul_overflow(a[0], a[1], &r), r);
+  const auto checked = [&](bool overflow) -> Expected<std::int64_t> {
+    if (overflow) return fail(e.where, "the value does not fit 64 bits");
+    return r;
+  };
+  if (e.name == "neg" && a.size() == 1) return checked(__builtin_sub_overflow(0, a[0], &r));
+  if (e.name == "add" && two()) return checked(__builtin_add_overflow(a[0], a[1], &r));
+  if (e.name == "sub" && two()) return checked(__builtin_sub_overflow(a[0], a[1], &r));
+  if (e.name == "mul" && two()) return checked(__builtin_mul_overflow(a[0], a[1], &r));
   if (e.name == "min" && two()) return std::min(a[0], a[1]);
   if (e.name == "max" && two()) return std::max(a[0], a[1]);
   const bool divides =

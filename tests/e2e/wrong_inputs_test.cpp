@@ -12,7 +12,7 @@ using testing::HasSubstr;
 /// A launch of vector_add with one piece of its text replaced.
 std::string launch(const std::string& from = "", const std::string& to = "",
                    const std::string& kernel = "") {
-  std::string text = R"(schema: xpusim.workload/1
+  std::string text = R"y(schema: xpusim.workload/1
 tensors:
   x: {dtype: f32, shape: [4096], init: randn}
   y: {dtype: f32, shape: [4096], init: randn}
@@ -22,7 +22,7 @@ launches:
     grid: ["cdiv(n, BLOCK)"]
     constexprs: {BLOCK: 1024}
     args: {x_ptr: x, y_ptr: y, out_ptr: out, n: 4096}
-)";
+)y";
   if (!from.empty()) {
     const auto at = text.find(from);
     EXPECT_NE(at, std::string::npos) << from;

@@ -5,7 +5,7 @@
 namespace xpusim::run {
 namespace {
 
-const char* kGood = R"(schema: xpusim.workload/1
+const char* kGood = R"y(schema: xpusim.workload/1
 name: add
 tensors:
   x: {dtype: f32, shape: [100, 4], init: randint 7, seed: 3}
@@ -17,7 +17,7 @@ launches:
     args: {x_ptr: x, out_ptr: out, n: 100, eps: 1.0e-5, nothing: null}
 expect:
   out: {reference: relu(x), rtol: 0.5}
-)";
+)y";
 
 Expected<Workload> parse(const std::string& text) {
   auto root = config::read_yaml(text, "dir/launch.yaml");
