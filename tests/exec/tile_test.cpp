@@ -269,7 +269,9 @@ TEST(Tile, AreBoundsOverABoxRightAndExactWhereTheySayso) {
     }
     ASSERT_LE(r.low, low) << seed;
     ASSERT_GE(r.high, high) << seed;
-    if (exact) ASSERT_TRUE(r.low == low && r.high == high) << seed;
+    if (exact) {
+      ASSERT_TRUE(r.low == low && r.high == high) << seed;
+    }
   }
 }
 
