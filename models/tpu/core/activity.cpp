@@ -1,0 +1,41 @@
+#include "models/tpu/core/activity.h"
+
+namespace xpusim::tpu {
+
+std::string_view name(Reason reason) {
+  static constexpr std::array<std::string_view, kReasons> kNames = {
+      "issued",           "vector_delay_wait", "scalar_delay_wait", "erf_result_wait",
+      "eup_reserved",     "trf_result_wait",   "xlu_path_reserved", "taken_branch",
+      "sync_wait_input",  "sync_wait_output",  "launch"};
+  return kNames[static_cast<std::size_t>(reason)];
+}
+
+std::uint64_t Activity::cycles(Reason r) const {
+  std::uint64_t sum = 0;
+  for (std::uint32_t line = 0; line < lines_; ++line) sum += cycles(line, r);
+  return sum;
+}
+
+std::uint64_t Activity::all_cycles() const {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < lines_ * kReasons; ++i) sum += cells_[i];
+  return sum;
+}
+
+std::uint64_t Activity::all_bundles() const {
+  std::uint64_t sum = 0;
+  for (std::uint32_t line = 0; line < lines_; ++line) sum += bundles(line);
+  return sum;
+}
+
+Activity Activity::since(const Activity& before) const {
+  Activity delta = *this;
+  for (std::size_t i = 0; i < cells_.size(); ++i) delta.cells_[i] -= before.cells_[i];
+  return delta;
+}
+
+void Activity::add(const Activity& other, std::uint64_t times) {
+  for (std::size_t i = 0; i < cells_.size(); ++i) cells_[i] += other.cells_[i] * times;
+}
+
+}  // namespace xpusim::tpu

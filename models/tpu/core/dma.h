@@ -1,0 +1,103 @@
+#pragma once
+
+// The DMA engines between HBM and VMEM.
+
+#include <cstdint>
+#include <deque>
+#include <systemc>
+#include <vector>
+
+#include "models/memory/messages.h"
+#include "models/tpu/params.h"
+#include "sim/engine/component.h"
+#include "sim/engine/link.h"
+#include "sim/trace/sink.h"
+
+namespace xpusim::tpu {
+
+using engine::Cycle;
+
+/// Contiguous bytes in HBM.
+struct Run {
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// A transfer between HBM and a VMEM buffer. Strided rows are runs.
+struct Descriptor {
+  std::vector<Run> runs;
+  bool write = false;                ///< VMEM to HBM
+  std::uint32_t window = 0, slot = 0;  ///< whom its completion concerns
+  trace::NameId label = 0;           ///< in the trace
+};
+
+/// The descriptors in flight, as they lie in the core's SMEM: the core writes them, engines read
+/// them by number.
+class DescriptorTable {
+ public:
+  std::uint32_t add(Descriptor descriptor);
+  Descriptor& at(std::uint32_t id) { return table_[id]; }
+  void release(std::uint32_t id) { free_.push_back(id); }
+
+ private:
+  std::vector<Descriptor> table_;
+  std::vector<std::uint32_t> free_;
+};
+
+/// Message::kind between a core and its engines; `tag` is the descriptor's number.
+enum DmaKind : std::uint16_t { kStartDma = 0x100, kDmaDone };
+
+/// One DMA engine: takes descriptors in order, cuts them into requests of up to 512 B, and keeps
+/// several under way, also of the next descriptors. It says when the last answer of a descriptor has
+/// come. The time from the core's issue to it, and from it back to the sync flag, is that of the
+/// links. It does not model the engine's own instruction fetch or a conflict at the VMEM ports.
+class DmaEngine : public sc_core::sc_module, public engine::Component {
+ public:
+  DmaEngine(const sc_core::sc_module_name& name, const DmaParams& params, DescriptorTable& table);
+
+  engine::OutPort memory;            ///< to HBM
+  engine::OutPort core;              ///< completions
+
+  void set_id(std::uint32_t component) { id_ = component; }
+  void set_trace(trace::Sink* sink, const engine::Clock& clock, std::string_view path,
+                 std::uint64_t offset_fs);
+
+  Cycle tick(Cycle now) override;
+  Cycle receive(const engine::Message& message, Cycle now) override;
+  const char* waiting_for() const override;
+
+  std::uint64_t read_bytes() const { return read_bytes_; }
+  std::uint64_t write_bytes() const { return write_bytes_; }
+  std::uint64_t requests() const { return requests_; }
+  std::uint64_t busy_cycles() const { return busy_bytes_ / bytes_per_cycle_; }
+
+ private:
+  /// A descriptor that this engine works on.
+  struct Job {
+    std::uint32_t descriptor = 0;
+    std::size_t run = 0;             ///< the next run ...
+    std::uint64_t offset = 0;        ///< ... and the next byte in it
+    std::uint32_t outstanding = 0;
+    bool issued = false;
+    Cycle begin = 0;
+  };
+  void issue(Job& job, Cycle now);
+  void finish_if_done(std::size_t job, Cycle now);
+
+  DescriptorTable& table_;
+  std::uint64_t bytes_per_cycle_;
+  std::uint32_t limit_;
+  std::uint32_t id_ = 0;
+  std::deque<std::uint32_t> queue_;  ///< jobs that still have requests to issue
+  std::vector<Job> jobs_;            ///< by number; the tag of its requests
+  std::vector<std::uint32_t> free_jobs_;
+  std::uint32_t in_flight_ = 0;
+  std::uint64_t next_byte_ = 0;      ///< the engine's path is free from this byte time on
+  std::uint64_t read_bytes_ = 0, write_bytes_ = 0, requests_ = 0, busy_bytes_ = 0;
+  trace::Sink* sink_ = nullptr;
+  trace::LaneId lane_ = 0;
+  engine::Clock clock_{1};
+  std::uint64_t offset_fs_ = 0;
+};
+
+}  // namespace xpusim::tpu

@@ -1,0 +1,104 @@
+#include "models/tpu/core/issue.h"
+
+#include <algorithm>
+
+namespace xpusim::tpu {
+namespace {
+
+Reason result_wait(Slot producer) {
+  switch (producer) {
+    case Slot::kScalar: return Reason::kScalarDelayWait;
+    case Slot::kEup: return Reason::kErfResultWait;
+    case Slot::kXlu: return Reason::kTrfResultWait;
+    default: return Reason::kVectorDelayWait;
+  }
+}
+
+Reason unit_wait(Slot slot) {
+  return slot == Slot::kEup ? Reason::kEupReserved : Reason::kXluPathReserved;
+}
+
+/// Only these units take an instruction less often than every cycle.
+bool is_slow(Slot slot) { return slot == Slot::kEup || slot == Slot::kXlu; }
+
+std::uint32_t distance(Cycle at, Cycle now) {
+  return at > now ? static_cast<std::uint32_t>(at - now) : 0;
+}
+
+}  // namespace
+
+IssueState::IssueState(const CoreParams& core) {
+  for (std::size_t op = 0; op < latency_.size(); ++op) {
+    latency_[op] = static_cast<std::uint16_t>(result_latency(core.latency, static_cast<Opcode>(op)));
+    interval_[op] = static_cast<std::uint16_t>(issue_interval(core.latency, static_cast<Opcode>(op)));
+  }
+  for (Slot slot : {Slot::kEup, Slot::kXlu}) {
+    units_[static_cast<std::size_t>(slot)].assign(
+        static_cast<std::size_t>(slot_count(core.slots, slot)), 0);
+  }
+}
+
+void IssueState::wait_for_operands(const Instruction& i, Wait& wait) const {
+  for (Reg r : i.src) {
+    if (r == kNoReg || ready_[r] <= wait.until) continue;
+    wait = {ready_[r], result_wait(producer_[r])};
+  }
+}
+
+void IssueState::wait_for_unit(Slot slot, Wait& wait) const {
+  const auto& units = units_[static_cast<std::size_t>(slot)];
+  const Cycle free = *std::min_element(units.begin(), units.end());
+  if (free > wait.until) wait = {free, unit_wait(slot)};
+}
+
+void IssueState::take_unit(Opcode op, Cycle at) {
+  auto& units = units_[static_cast<std::size_t>(info(op).slot)];
+  *std::min_element(units.begin(), units.end()) = at + interval_[static_cast<std::size_t>(op)];
+}
+
+Cycle IssueState::issue(const Program& program, const Bundle& bundle, Cycle at,
+                        Activity& activity) {
+  const Instruction* first = program.code.data() + bundle.first;
+  Wait wait{at, Reason::kIssued};
+  for (const Instruction* i = first; i != first + bundle.count; ++i) {
+    wait_for_operands(*i, wait);
+    if (is_slow(info(i->op).slot)) wait_for_unit(info(i->op).slot, wait);
+  }
+  if (wait.until > at) activity.charge(bundle.line, wait.reason, wait.until - at);
+  for (const Instruction* i = first; i != first + bundle.count; ++i) {
+    const Slot slot = info(i->op).slot;
+    activity.instruction(slot);
+    if (is_slow(slot)) take_unit(i->op, wait.until);
+    if (i->dst == kNoReg) continue;
+    ready_[i->dst] = wait.until + latency_[static_cast<std::size_t>(i->op)];
+    producer_[i->dst] = slot;
+  }
+  activity.charge(bundle.line, Reason::kIssued, 1);
+  activity.bundle(bundle.line);
+  return wait.until + 1;
+}
+
+IssueState::Snapshot IssueState::snapshot(Cycle now) const {
+  Snapshot s;
+  for (std::size_t r = 0; r < ready_.size(); ++r) {
+    s.ready[r] = distance(ready_[r], now);
+    s.producer[r] = s.ready[r] ? static_cast<std::uint8_t>(producer_[r]) : 0;
+  }
+  for (const auto& units : units_) {
+    for (Cycle free : units) s.units.push_back(distance(free, now));
+  }
+  return s;
+}
+
+void IssueState::restore(const Snapshot& s, Cycle now) {
+  for (std::size_t r = 0; r < ready_.size(); ++r) {
+    ready_[r] = now + s.ready[r];
+    producer_[r] = static_cast<Slot>(s.producer[r]);
+  }
+  std::size_t k = 0;
+  for (auto& units : units_) {
+    for (Cycle& free : units) free = now + s.units[k++];
+  }
+}
+
+}  // namespace xpusim::tpu

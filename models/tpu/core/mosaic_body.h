@@ -1,0 +1,38 @@
+#pragma once
+
+// A Mosaic kernel's body, executed grid step after grid step.
+
+#include <memory>
+#include <vector>
+
+#include "models/tpu/core/kernel_body.h"
+#include "sim/exec/step_interpreter.h"
+
+namespace xpusim::tpu {
+
+/// A window, scratch or SMEM argument of the body.
+struct BodyArgument {
+  std::size_t argument = 0;          ///< among the function's arguments
+  exec::DType dtype = exec::DType::kNone;
+  exec::Shape shape;
+  std::int32_t window = -1;          ///< -1: `bytes` is its own memory
+  std::vector<std::byte> bytes;
+};
+
+/// Binds the windows' current copies to the step interpreter and runs the step to its end.
+class MosaicBody : public KernelBody {
+ public:
+  MosaicBody(std::unique_ptr<exec::StepInterpreter> interpreter,
+             std::vector<BodyArgument> arguments);
+
+  bool run(WindowSet& windows) override;
+  const exec::BlockTrace& trace() const override { return interpreter_->trace(); }
+  const exec::ExecError& error() const override { return interpreter_->error(); }
+  const exec::WorkCounts& counts() const override { return interpreter_->counts(); }
+
+ private:
+  std::unique_ptr<exec::StepInterpreter> interpreter_;
+  std::vector<BodyArgument> arguments_;
+};
+
+}  // namespace xpusim::tpu

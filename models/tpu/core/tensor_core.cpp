@@ -1,0 +1,291 @@
+#include "models/tpu/core/tensor_core.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/tpu/core/dma.h"
+
+namespace xpusim::tpu {
+
+using engine::kNever;
+using engine::Message;
+
+TensorCore::TensorCore(const sc_core::sc_module_name& name, const CoreParams& params,
+                       std::uint32_t engines, bool leap)
+    : sc_module(name), dma("dma", engines), params_(params), leap_(leap), state_(params) {}
+
+void TensorCore::start(const CoreJob& job) {
+  job_ = job;
+  const auto& lines = job.program->lines;
+  activity_ = Activity(std::max<std::size_t>(1, lines.size()));
+  const auto none = std::find_if(lines.begin(), lines.end(),
+                                 [](const SourcePosition& p) { return p.line == 0; });
+  no_line_ = none == lines.end() ? 0 : static_cast<std::uint32_t>(none - lines.begin());
+  find_pure_loops();
+}
+
+/// Which loops do the same every time: those without a branch or a loop whose course the step's
+/// execution decides.
+void TensorCore::find_pure_loops() {
+  const Program& program = *job_.program;
+  std::vector<std::uint32_t> decisions(program.bundles.size() + 1, 0);   // before bundle b
+  const auto is_decision = [](const Instruction& i) {
+    return i.op == Opcode::kIf || i.op == Opcode::kLoopBySite;
+  };
+  for (std::size_t b = 0; b < program.bundles.size(); ++b) {
+    const auto first = program.code.begin() + program.bundles[b].first;
+    decisions[b + 1] =
+        decisions[b] +
+        static_cast<std::uint32_t>(std::count_if(first, first + program.bundles[b].count, is_decision));
+  }
+  pure_body_ = decisions.back() == 0;
+  pure_.assign(program.bundles.size(), false);
+  for (std::size_t b = 0; b < program.bundles.size(); ++b) {
+    const Instruction& i = program.code[program.bundles[b].first + program.bundles[b].count - 1];
+    if (i.op != Opcode::kLoop && i.op != Opcode::kLoopBySite) continue;
+    pure_[b] = decisions[static_cast<std::size_t>(i.target)] == decisions[b + 1];
+  }
+}
+
+void TensorCore::set_trace(trace::Sink* sink, const engine::Clock& clock, std::string_view path,
+                           std::uint64_t offset_fs) {
+  sink_ = sink;
+  clock_ = clock;
+  offset_fs_ = offset_fs;
+  path_ = path;
+  if (!sink_) return;
+  lane_ = sink_->lane(fmt::format("{}.issue", path));
+  for (std::size_t w = 0; w < job_.windows->size(); ++w) {
+    for (int copy = 0; copy < 2; ++copy) {
+      window_lanes_.push_back(
+          sink_->lane(fmt::format("{}.window.{}[{}]", path, job_.windows->name(w), copy)));
+      window_begin_.push_back(0);
+    }
+  }
+}
+
+void TensorCore::slice(std::string_view what, Cycle begin, Cycle end) {
+  if (!sink_ || end <= begin) return;
+  sink_->slice(lane_, sink_->name(what), offset_fs_ + clock_.edge(begin),
+               offset_fs_ + clock_.edge(end));
+}
+
+/// Whether the outside takes part, so that it has to happen in its own cycle.
+bool TensorCore::is_external(Opcode op) {
+  switch (op) {
+    case Opcode::kFetch:
+    case Opcode::kWriteBack:
+    case Opcode::kWaitIn:
+    case Opcode::kWaitOut:
+    case Opcode::kDrain:
+    case Opcode::kBody:
+    case Opcode::kHalt: return true;
+    default: return false;
+  }
+}
+
+bool TensorCore::is_wait(Opcode op) {
+  return op == Opcode::kWaitIn || op == Opcode::kWaitOut || op == Opcode::kDrain;
+}
+
+Cycle TensorCore::tick(Cycle now) {
+  if (halted_ || !waiting_.empty()) return kNever;
+  if (!started_) {
+    started_ = true;
+    activity_.charge(no_line_, Reason::kLaunch, job_.launch_cycles);
+    at_ = job_.launch_cycles;
+  }
+  const Program& program = *job_.program;
+  while (true) {
+    const Bundle& bundle = program.bundles[pc_];
+    const Instruction& last = program.code[bundle.first + bundle.count - 1];
+    const bool external = is_external(last.op);
+    if (external && at_ > now) return at_;
+    if (external) end_memo();
+    if (is_wait(last.op) && !may_pass(last, now)) return kNever;
+    at_ = state_.issue(program, bundle, at_, activity_);
+    ++stepped_;
+    ++pc_;
+    if (info(last.op).slot != Slot::kMisc) continue;
+    if (control(last) == Next::kStop) return kNever;
+    if (last.op == Opcode::kBody) begin_memo();
+  }
+}
+
+/// The effect of a control instruction, once its bundle has issued.
+TensorCore::Next TensorCore::control(const Instruction& i) {
+  const auto window = static_cast<std::uint32_t>(i.value);
+  WindowSet& windows = *job_.windows;
+  switch (i.op) {
+    case Opcode::kLoop: return enter_loop(static_cast<std::uint64_t>(i.value), i);
+    case Opcode::kLoopBySite:
+      return enter_loop(static_cast<std::uint64_t>(std::max<std::int64_t>(0, decision(window))), i);
+    case Opcode::kEndLoop: end_loop(i, job_.program->bundles[pc_ - 1].line); return Next::kGoOn;
+    case Opcode::kIf:
+      if (decision(window) == 0) jump(i.target);
+      return Next::kGoOn;
+    case Opcode::kElse: jump(i.target); return Next::kGoOn;
+    case Opcode::kGrid:
+      if (windows.steps() == 0) jump(i.target);
+      return Next::kGoOn;
+    case Opcode::kEndGrid: return end_grid(i);
+    case Opcode::kFetch: return transfer(windows.fetch(window, i.ahead));
+    case Opcode::kWriteBack: return transfer(windows.write_back(window));
+    case Opcode::kBody: return run_body();
+    case Opcode::kHalt: halted_ = true; return Next::kStop;
+    default: return Next::kGoOn;
+  }
+}
+
+TensorCore::Next TensorCore::enter_loop(std::uint64_t trips, const Instruction& i) {
+  if (trips == 0) {
+    jump(i.target);
+    return Next::kGoOn;
+  }
+  Frame f;
+  f.begin = pc_ - 1;
+  f.left = trips - 1;
+  frames_.push_back(std::move(f));
+  return Next::kGoOn;
+}
+
+/// Goes back to the loop's start while trips are left. Once two back edges find the core in the same
+/// state, and the body asks nothing of the outside, every further trip is the same: they are added.
+void TensorCore::end_loop(const Instruction& i, std::uint32_t line) {
+  Frame& f = frames_.back();
+  if (f.left == 0) {
+    frames_.pop_back();
+    return;
+  }
+  at_ += static_cast<Cycle>(params_.latency.taken_branch);
+  activity_.charge(line, Reason::kTakenBranch, static_cast<Cycle>(params_.latency.taken_branch));
+  if (leap_ && pure_[f.begin] && f.left > 1) {
+    IssueState::Snapshot state = state_.snapshot(at_);
+    if (f.seen && state == f.state) {
+      const std::uint64_t trips = f.left - 1;
+      activity_.add(activity_.since(f.activity), trips);
+      at_ += trips * (at_ - f.at);
+      state_.restore(state, at_);
+      f.left = 1;
+    } else {
+      f.seen = true;
+      f.at = at_;
+      f.state = std::move(state);
+      f.activity = activity_;
+    }
+  }
+  --f.left;
+  jump(i.target);
+}
+
+TensorCore::Next TensorCore::transfer(std::optional<Descriptor> descriptor) {
+  if (job_.windows->failed()) {
+    halted_ = true;
+    return Next::kStop;
+  }
+  if (!descriptor) return Next::kGoOn;
+  if (sink_) {
+    descriptor->label = sink_->name(fmt::format("{} {}", descriptor->write ? "write" : "fetch",
+                                                job_.windows->name(descriptor->window)));
+    window_begin_[2 * descriptor->window + descriptor->slot] = at_ - 1;
+  }
+  Message m;
+  m.kind = kStartDma;
+  m.tag = job_.descriptors->add(std::move(*descriptor));
+  dma[next_engine_]->send(m, at_ - 1);
+  next_engine_ = (next_engine_ + 1) % static_cast<std::uint32_t>(dma.size());
+  return Next::kGoOn;
+}
+
+/// Whether a wait is over; if so, the cycles since it began are charged to it.
+bool TensorCore::may_pass(const Instruction& i, Cycle now) {
+  const auto window = static_cast<std::uint32_t>(i.value);
+  const WindowSet& windows = *job_.windows;
+  const bool ready = i.op == Opcode::kWaitIn    ? windows.input_ready(window)
+                     : i.op == Opcode::kWaitOut ? windows.output_ready(window)
+                                                : windows.drained(window);
+  if (!ready) {
+    waiting_ = fmt::format("a DMA of window {}", windows.name(window));
+    return false;
+  }
+  if (now <= at_) return true;
+  const Reason reason =
+      i.op == Opcode::kWaitIn ? Reason::kSyncWaitInput : Reason::kSyncWaitOutput;
+  activity_.charge(job_.program->bundles[pc_].line, reason, now - at_);
+  slice(fmt::format("wait {}", windows.name(window)), at_, now);
+  at_ = now;
+  return true;
+}
+
+Cycle TensorCore::receive(const Message& message, Cycle now) {
+  const Descriptor& d = job_.descriptors->at(message.tag);
+  job_.windows->complete(d);
+  if (sink_) {
+    const std::size_t lane = 2 * d.window + d.slot;
+    sink_->slice(window_lanes_[lane], d.label, offset_fs_ + clock_.edge(window_begin_[lane]),
+                 offset_fs_ + clock_.edge(now));
+  }
+  job_.descriptors->release(message.tag);
+  if (waiting_.empty()) return kNever;
+  waiting_.clear();
+  return now;
+}
+
+TensorCore::Next TensorCore::run_body() {
+  body_begin_ = at_ - 1;
+  std::fill(occurrence_.begin(), occurrence_.end(), 0);
+  if (!job_.body || job_.body->run(*job_.windows)) return Next::kGoOn;
+  halted_ = true;
+  return Next::kStop;
+}
+
+/// A body without decisions that begins in the state of one before does the same again.
+void TensorCore::begin_memo() {
+  if (!leap_ || !pure_body_) return;
+  IssueState::Snapshot before = state_.snapshot(at_);
+  if (memo_.valid && memo_.before == before) {
+    activity_.add(memo_.activity, 1);
+    at_ += memo_.cycles;
+    state_.restore(memo_.after, at_);
+    pc_ = memo_.end;
+    return;
+  }
+  recording_now_ = true;
+  recording_.before = std::move(before);
+  recording_.activity = activity_;
+  recording_.cycles = at_;
+}
+
+void TensorCore::end_memo() {
+  if (body_begin_ != 0 || recording_now_) slice("body", body_begin_, at_);
+  body_begin_ = 0;
+  if (!recording_now_) return;
+  recording_now_ = false;
+  memo_.valid = true;
+  memo_.before = std::move(recording_.before);
+  memo_.after = state_.snapshot(at_);
+  memo_.cycles = at_ - recording_.cycles;
+  memo_.activity = activity_.since(recording_.activity);
+  memo_.end = pc_;
+}
+
+TensorCore::Next TensorCore::end_grid(const Instruction& i) {
+  if (job_.windows->advance()) {
+    at_ += static_cast<Cycle>(params_.latency.taken_branch);
+    activity_.charge(job_.program->bundles[pc_ - 1].line, Reason::kTakenBranch,
+                     static_cast<Cycle>(params_.latency.taken_branch));
+    jump(i.target);
+  }
+  return Next::kGoOn;
+}
+
+std::int64_t TensorCore::decision(std::uint32_t site) {
+  if (!job_.body) return 0;
+  if (site >= occurrence_.size()) occurrence_.resize(site + 1, 0);
+  const exec::BlockTrace& trace = job_.body->trace();
+  const std::uint32_t n = occurrence_[site]++;
+  return n < trace.decision_count(site) ? trace.decision(site, n) : 0;
+}
+
+}  // namespace xpusim::tpu

@@ -1,0 +1,86 @@
+#pragma once
+
+// The windows of a running kernel: which block lies in which copy of each, what is on its way, and
+// what has to leave.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/tpu/core/window_map.h"
+#include "sim/trace/sink.h"
+
+namespace xpusim::tpu {
+
+/// What a window set is made of.
+struct WindowSpec {
+  std::string name;
+  std::unique_ptr<WindowMap> map;
+  bool output = false;
+  std::uint32_t copies = 2;
+  std::uint64_t payload_bytes = 0;   ///< of one copy, row-major; 0: no payload is kept
+};
+
+/// Keeps the books of the double buffers. The core asks it what to transfer; a transfer's payload
+/// moves when its completion is noted.
+class WindowSet {
+ public:
+  explicit WindowSet(std::vector<WindowSpec> windows, std::vector<std::int64_t> grid);
+
+  std::uint64_t steps() const { return steps_; }
+  std::uint64_t step() const { return step_; }
+  std::span<const std::int64_t> grid_index() const { return index_; }
+  std::size_t size() const { return windows_.size(); }
+  const std::string& name(std::size_t w) const { return windows_[w].spec.name; }
+
+  /// The transfer that brings the block of the current step (ahead 0) or of the next one (1); none
+  /// where it is there already, or where there is no next step.
+  std::optional<Descriptor> fetch(std::uint32_t w, int ahead);
+  bool input_ready(std::uint32_t w) const { return windows_[w].arriving == 0; }
+  /// The transfer that takes the current block away; none where the next step keeps it.
+  std::optional<Descriptor> write_back(std::uint32_t w);
+  /// Whether the copy that the next step writes is free.
+  bool output_ready(std::uint32_t w) const;
+  bool drained(std::uint32_t w) const;
+  void complete(const Descriptor& transfer);
+  /// Goes to the next step; false after the last one.
+  bool advance();
+
+  /// The copy that the current step computes on.
+  std::span<std::byte> payload(std::uint32_t w);
+  bool failed() const { return !error_.empty(); }
+  const std::string& error() const { return error_; }
+  std::uint64_t fetches() const { return fetches_; }
+  std::uint64_t skipped_fetches() const { return skipped_; }
+  std::uint64_t write_backs() const { return write_backs_; }
+
+ private:
+  struct Copy {
+    BlockIndex block;                ///< what it holds, or what is on its way
+    bool leaving = false;
+    std::vector<std::byte> payload;
+  };
+  struct Window {
+    WindowSpec spec;
+    std::vector<Copy> copies;
+    std::uint32_t current = 0;
+    bool loaded = false;             ///< the current copy's block is known
+    std::optional<std::uint32_t> next;   ///< the copy that takes the next step's block
+    std::uint32_t arriving = 0;      ///< fetches under way into the current copy
+    std::uint32_t next_arriving = 0;
+  };
+  bool block_at(Window& w, std::uint64_t step, BlockIndex& out);
+  void grid_at(std::uint64_t step, std::vector<std::int64_t>& out) const;
+  Descriptor transfer(std::uint32_t w, std::uint32_t copy, bool write);
+
+  std::vector<Window> windows_;
+  std::vector<std::int64_t> grid_, index_, scratch_;
+  std::uint64_t steps_ = 1, step_ = 0;
+  std::uint64_t fetches_ = 0, skipped_ = 0, write_backs_ = 0;
+  std::string error_;
+};
+
+}  // namespace xpusim::tpu

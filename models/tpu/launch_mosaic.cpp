@@ -1,0 +1,210 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/tpu/compiler/kernel_plan.h"
+#include "models/tpu/core/mosaic_body.h"
+#include "models/tpu/core/mosaic_window.h"
+#include "models/tpu/launch.h"
+
+namespace xpusim::tpu {
+namespace {
+
+using kernel::Value;
+
+std::string_view space_of(const Value& memref) {
+  return memref.type->memory_space ? std::string_view(memref.type->memory_space->text) : "";
+}
+bool in_space(const Value& memref, std::string_view space) {
+  return space_of(memref).find(space) != std::string_view::npos;
+}
+
+/// Binds the operands of one Mosaic launch.
+class MosaicBinder {
+ public:
+  MosaicBinder(const exec::Launch& launch, exec::DeviceMemory& memory, const KernelPlan& plan,
+               bool values)
+      : launch_(launch), memory_(memory), plan_(plan), values_(values) {}
+
+  Expected<PreparedLaunch> run(std::shared_ptr<const exec::Prepared> prepared) {
+    prefetch();
+    std::vector<WindowSpec> windows;
+    for (const WindowPlan& w : plan_.windows) windows.push_back(window(w));
+    scratch();
+    if (problems_.has_errors()) return fail(std::move(problems_));
+    auto interpreter = exec::StepInterpreter::make(std::move(prepared), {values_});
+    bind_hbm(*interpreter);
+    if (problems_.has_errors()) return fail(std::move(problems_));
+    PreparedLaunch out;
+    out.windows = std::make_unique<WindowSet>(std::move(windows), plan_.grid);
+    out.body = std::make_unique<MosaicBody>(std::move(interpreter), std::move(arguments_));
+    return out;
+  }
+
+ private:
+  const Value& argument(std::size_t a) const { return *launch_.function->entry().args[a]; }
+  SourcePosition where() const { return launch_.function->op->line(); }
+
+  /// The tensor that an operand is; problems name the operand.
+  const exec::Allocation* tensor(std::size_t operand, const Value& memref) {
+    const std::string name(kernel::loc_name(memref.loc));
+    if (operand >= launch_.args.size()) {
+      problems_.error(where(), fmt::format("operand {} ('{}') has no argument", operand, name));
+      return nullptr;
+    }
+    const exec::Argument& a = launch_.args[operand];
+    const exec::Allocation* t =
+        a.kind == exec::Argument::Kind::kPointer
+            ? memory_.find(static_cast<std::uint64_t>(a.bits))
+            : nullptr;
+    if (!t) {
+      problems_.error(where(), fmt::format("operand '{}' must be a tensor", name));
+      return nullptr;
+    }
+    if (t->dtype != memref.type->dtype) {
+      problems_.error(where(), fmt::format("operand '{}' is {}, but tensor '{}' is {}", name,
+                                           kernel::name(memref.type->dtype), t->name,
+                                           kernel::name(t->dtype)));
+    }
+    return t;
+  }
+
+  /// Scalar-prefetch operands are in SMEM before the first step.
+  void prefetch() {
+    const auto count = static_cast<std::size_t>(launch_.function->op->int_attr("scalar_prefetch"));
+    for (std::size_t p = 0; p < count; ++p) {
+      const std::size_t a = plan_.grid.size() + p;
+      const exec::Allocation* t = tensor(p, argument(a));
+      if (!t) continue;
+      BodyArgument& own = add(a, true);
+      memory_.read(t->address, std::span(own.bytes).first(std::min<std::size_t>(own.bytes.size(), t->bytes)));
+    }
+    prefetch_count_ = arguments_.size();
+  }
+
+  WindowSpec window(const WindowPlan& w) {
+    WindowSpec spec;
+    const Value& memref = argument(w.argument);
+    spec.name = plan_.program.buffers[w.buffer].name;
+    spec.output = w.output;
+    spec.copies = static_cast<std::uint32_t>(plan_.program.buffers[w.buffer].copies);
+    const exec::Allocation* t = tensor(w.operand, memref);
+    if (!t) return spec;
+    if (t->shape.size() != w.block.size()) {
+      problems_.error(where(), fmt::format("operand '{}' has {} dimensions, its window {}", spec.name,
+                                           t->shape.size(), w.block.size()));
+      return spec;
+    }
+    std::unique_ptr<exec::WindowTransform> transform;
+    if (w.transform) {
+      auto made = exec::WindowTransform::make(launch_.module, *w.transform);
+      if (!made) {
+        problems_.append(made.error());
+        return spec;
+      }
+      transform = std::move(*made);
+    }
+    BodyArgument& own = add(w.argument, false);
+    own.window = window_number_++;
+    spec.payload_bytes = holds_payload(memref) ? bytes_of(memref) : 0;
+    spec.map = std::make_unique<MosaicWindow>(memory_, *t, w.block, std::move(transform),
+                                              prefetch_buffers());
+    return spec;
+  }
+
+  void scratch() {
+    const auto count = static_cast<std::size_t>(launch_.function->op->int_attr("scratch_operands"));
+    const std::size_t all = launch_.function->arg_count();
+    for (std::size_t a = all - count; a < all; ++a) {
+      const Value& memref = argument(a);
+      if (in_space(memref, "semaphore")) continue;
+      add(a, holds_payload(memref));
+    }
+  }
+
+  void bind_hbm(exec::StepInterpreter& interpreter) {
+    for (std::size_t a = plan_.grid.size(); a < launch_.function->arg_count(); ++a) {
+      const Value& memref = argument(a);
+      if (!in_space(memref, "any") && !in_space(memref, "hbm")) continue;
+      if (const exec::Allocation* t = tensor(a - plan_.grid.size(), memref)) {
+        interpreter.bind(a, memory_, *t);
+      }
+    }
+  }
+
+  BodyArgument& add(std::size_t a, bool own_memory) {
+    const Value& memref = argument(a);
+    BodyArgument b;
+    b.argument = a;
+    b.dtype = memref.type->dtype;
+    b.shape.assign(memref.type->shape.begin(), memref.type->shape.end());
+    if (own_memory) b.bytes.resize(bytes_of(memref));
+    arguments_.push_back(std::move(b));
+    return arguments_.back();
+  }
+
+  std::vector<exec::Buffer> prefetch_buffers() {
+    std::vector<exec::Buffer> buffers;
+    for (std::size_t i = 0; i < prefetch_count_; ++i) {
+      buffers.push_back({arguments_[i].bytes, arguments_[i].dtype, arguments_[i].shape});
+    }
+    return buffers;
+  }
+
+  bool holds_payload(const Value& memref) const {
+    return values_ || kernel::is_integer(memref.type->dtype);
+  }
+  static std::uint64_t bytes_of(const Value& memref) {
+    return static_cast<std::uint64_t>(memref.type->count() * kernel::byte_size(memref.type->dtype));
+  }
+
+  const exec::Launch& launch_;
+  exec::DeviceMemory& memory_;
+  const KernelPlan& plan_;
+  bool values_;
+  std::vector<BodyArgument> arguments_;
+  std::size_t prefetch_count_ = 0;
+  std::int32_t window_number_ = 0;
+  Diagnostics problems_;
+};
+
+}  // namespace
+
+Expected<PreparedLaunch> prepare_mosaic(const exec::Launch& launch, exec::DeviceMemory& memory,
+                                        const TpuParams& params, bool values) {
+  auto prepared = exec::Prepared::make(launch.module, *launch.function);
+  if (!prepared) return fail(prepared.error());
+  Expected<KernelPlan> plan = plan_mosaic(launch, **prepared, params.core);
+  if (!plan) return fail(plan.error());
+  Expected<PreparedLaunch> out = MosaicBinder(launch, memory, *plan, values).run(*prepared);
+  if (!out) return out;
+  Expected<Program> program = compile(std::move(*plan), params.core);
+  if (!program) return fail(program.error());
+  out->program = std::move(*program);
+  if (auto fits = check_vmem(out->program, params, launch.function->op->line()); !fits) {
+    return fail(fits.error());
+  }
+  return out;
+}
+
+Expected<void> check_vmem(const Program& program, const TpuParams& params,
+                          const SourcePosition& where) {
+  constexpr double kMiB = 1 << 20;
+  if (program.vmem_bytes() <= params.vmem.bytes) return {};
+  std::vector<const Buffer*> buffers;
+  for (const Buffer& b : program.buffers) buffers.push_back(&b);
+  std::stable_sort(buffers.begin(), buffers.end(), [](const Buffer* a, const Buffer* b) {
+    return a->bytes * a->copies > b->bytes * b->copies;
+  });
+  std::string list;
+  for (std::size_t i = 0; i < std::min<std::size_t>(buffers.size(), 4); ++i) {
+    list += fmt::format("{}{} {} x {:.2f} MiB", i ? ", " : "", buffers[i]->name, buffers[i]->copies,
+                        static_cast<double>(buffers[i]->bytes) / kMiB);
+  }
+  return fail(where, fmt::format("its buffers need {:.2f} MiB of VMEM, the core has {:.2f} MiB; the "
+                                 "largest: {}",
+                                 static_cast<double>(program.vmem_bytes()) / kMiB,
+                                 static_cast<double>(params.vmem.bytes) / kMiB, list));
+}
+
+}  // namespace xpusim::tpu

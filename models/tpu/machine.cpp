@@ -1,0 +1,101 @@
+#include "models/tpu/machine.h"
+
+#include <fmt/format.h>
+
+#include "models/tpu/compiler/kernel_plan.h"
+#include "models/tpu/launch.h"
+#include "models/tpu/report.h"
+
+namespace xpusim::tpu {
+namespace {
+
+struct CostParams {
+  double per_hour = 0;
+  static constexpr auto schema() {
+    return std::tuple{config::field("per_hour", &CostParams::per_hour,
+                                    config::Unit::kDollarsPerHour, "rent of the chip", 0, 1e6)};
+  }
+};
+
+Expected<std::unique_ptr<run::Machine>> create(const config::Node& config,
+                                               const std::string& name) {
+  Diagnostics problems;
+  TpuParams params;
+  CostParams cost;
+  config::bind(config.find("tpu"), "tpu", params, problems);
+  config::bind(config.find("cost"), "cost", cost, problems);
+  memory::check(params.hbm, "tpu.hbm", problems);
+  if (problems.has_errors()) return fail(std::move(problems));
+  const auto dollars = config.find("cost") ? std::optional(cost.per_hour) : std::nullopt;
+  return std::make_unique<Machine>(name, params, dollars);
+}
+
+std::vector<config::ParamDoc> document_params() {
+  std::vector<config::ParamDoc> out;
+  config::document<TpuParams>("tpu", out);
+  return out;
+}
+
+void refuse_in(const kernel::Block& block, kernel::Form form, std::vector<std::string>& out) {
+  for (const auto& op : block.ops) {
+    const std::string why =
+        form == kernel::Form::kMosaic ? refuse_mosaic(*op) : refuse_triton(*op);
+    if (!why.empty()) out.push_back(fmt::format("{} ({}): {}", op->name(), op->line().str(), why));
+    if (!why.empty()) continue;
+    for (const auto& region : op->regions) {
+      for (const auto& inner : region->blocks) refuse_in(*inner, form, out);
+    }
+  }
+}
+
+}  // namespace
+
+Machine::Machine(std::string name, const TpuParams& params,
+                 std::optional<double> dollars_per_hour)
+    : name_(std::move(name)), params_(params), dollars_per_hour_(dollars_per_hour) {}
+
+Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::DeviceMemory& memory,
+                                            const run::LaunchOptions& options) {
+  const bool mosaic = launch.module->form == kernel::Form::kMosaic;
+  Expected<PreparedLaunch> ready =
+      mosaic ? prepare_mosaic(launch, memory, params_, options.values)
+             : prepare_triton(launch, memory, params_, options.values);
+  if (!ready) return fail(ready.error());
+  SimulationOptions simulation;
+  simulation.clock_hz =
+      options.clock_hz.value_or(static_cast<std::uint64_t>(params_.clock_hz));
+  simulation.trace = options.trace;
+  simulation.trace_start_fs = options.trace_start_fs;
+  Expected<SimulationResult> result =
+      simulate(params_, ready->program, *ready->windows, ready->body.get(), simulation);
+  if (!result) return fail(result.error());
+  return make_report(launch, params_, *ready, *result, simulation.clock_hz);
+}
+
+run::Peaks Machine::peaks() const {
+  const double f32 = static_cast<double>(params_.core.slots.vector_alu) * kSublanes * kLanes *
+                     params_.clock_hz;
+  const auto& m = params_.mxu;
+  const double bf16 = 2.0 * static_cast<double>(m.count * m.size * m.size * m.rows_per_cycle) *
+                      params_.clock_hz;
+  return {f32, bf16, params_.hbm.bytes_per_second(),
+          static_cast<std::uint64_t>(params_.hbm.capacity_bytes), dollars_per_hour_};
+}
+
+std::vector<std::string> Machine::unsupported(const kernel::Module& module) const {
+  std::vector<std::string> out;
+  const kernel::Function* kernel = module.kernel();
+  if (kernel) refuse_in(kernel->entry(), module.form, out);
+  return out;
+}
+
+run::Family family() {
+  run::Family f;
+  f.name = "tpu";
+  f.forms = {kernel::Form::kMosaic, kernel::Form::kTtir};
+  f.create = create;
+  f.params = document_params;
+  return f;
+}
+
+}  // namespace xpusim::tpu

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/tpu/params.h"
+#include "sim/run/machine.h"
+
+namespace xpusim::tpu {
+
+/// A TPU: compiles a Pallas kernel (Mosaic text), or a Triton kernel whose tiles are affine in the
+/// program's number, to VLIW bundles and windows, and runs it cycle by cycle on one TensorCore with
+/// DMA engines and HBM. Not modelled: the matrix units, SparseCores, ICI, several TensorCores,
+/// conflicts in VMEM between vector accesses and DMA, instruction fetch, throttling.
+class Machine : public run::Machine {
+ public:
+  Machine(std::string name, const TpuParams& params, std::optional<double> dollars_per_hour);
+
+  Expected<run::LaunchReport> launch(const exec::Launch& launch, exec::DeviceMemory& memory,
+                                     const run::LaunchOptions& options) override;
+  run::Peaks peaks() const override;
+  const std::string& name() const override { return name_; }
+  std::vector<std::string> unsupported(const kernel::Module& module) const override;
+  const TpuParams& params() const { return params_; }
+
+ private:
+  std::string name_;
+  TpuParams params_;
+  std::optional<double> dollars_per_hour_;
+};
+
+run::Family family();
+
+}  // namespace xpusim::tpu

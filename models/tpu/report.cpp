@@ -1,0 +1,108 @@
+#include "models/tpu/report.h"
+
+#include <algorithm>
+
+namespace xpusim::tpu {
+namespace {
+
+constexpr const char* kCoreUnit = "tpu.core.issue";
+
+void add_counters(run::LaunchReport& report, const PreparedLaunch& ready,
+                  const SimulationResult& r) {
+  const auto add = [&](const char* name, std::uint64_t value) {
+    report.counters.emplace_back(name, static_cast<double>(value));
+  };
+  const Activity& a = r.activity;
+  add("bundles", a.all_bundles());
+  add("scalar_ops", a.instructions(Slot::kScalar));
+  add("vector_alu_ops", a.instructions(Slot::kVectorAlu));
+  add("vector_loads", a.instructions(Slot::kVectorLoad));
+  add("vector_stores", a.instructions(Slot::kVectorStore));
+  add("eup_ops", a.instructions(Slot::kEup));
+  add("xlu_ops", a.instructions(Slot::kXlu));
+  add("dma_read_bytes", r.dma_read_bytes);
+  add("dma_write_bytes", r.dma_write_bytes);
+  add("dma_bytes", r.dma_read_bytes + r.dma_write_bytes);
+  add("dma_requests", r.dma_requests);
+  add("dma_busy_cycles", r.dma_busy_cycles);
+  add("grid_steps", ready.windows->steps());
+  add("window_fetches", ready.windows->fetches());
+  add("window_fetches_skipped", ready.windows->skipped_fetches());
+  add("window_write_backs", ready.windows->write_backs());
+  add("vmem_bytes", static_cast<std::uint64_t>(ready.program.vmem_bytes()));
+  add("dram_activates", r.hbm.activates);
+  add("dram_row_hits", r.hbm.row_hits);
+  add("dram_refreshes", r.hbm.refreshes);
+  report.counters.emplace_back("mxu_ops", std::nullopt);   // no matrix unit in this form
+}
+
+/// The core's cycles by reason: the sum is the launch's cycles. (The HBM's are in CK of its own.)
+void add_ledger(run::LaunchReport& report, const SimulationResult& r) {
+  for (std::size_t i = 0; i < kReasons; ++i) {
+    const auto reason = static_cast<Reason>(i);
+    if (const std::uint64_t cycles = r.activity.cycles(reason)) {
+      report.ledger.push_back({kCoreUnit, std::string(name(reason)), cycles});
+    }
+  }
+}
+
+void add_lines(run::LaunchReport& report, const Program& program, const Activity& a) {
+  for (std::uint32_t line = 0; line < program.lines.size(); ++line) {
+    for (std::size_t i = 0; i < kReasons; ++i) {
+      const auto reason = static_cast<Reason>(i);
+      const std::uint64_t cycles = a.cycles(line, reason);
+      if (cycles == 0) continue;
+      run::LineEntry e{program.lines[line], kCoreUnit, std::string(name(reason)), cycles, 0};
+      if (reason == Reason::kIssued) e.executed = a.bundles(line);
+      report.lines.push_back(std::move(e));
+    }
+  }
+}
+
+void add_energy(run::LaunchReport& report, const TpuParams& params, const SimulationResult& r,
+                std::uint64_t clock_hz) {
+  using energy::TpuEvent;
+  energy::EnergyMeter<TpuEvent> meter(energy::event_table(params.energy), params.energy.power);
+  const Activity& a = r.activity;
+  meter.add(TpuEvent::kBundle, a.all_bundles());
+  meter.add(TpuEvent::kVectorAlu, a.instructions(Slot::kVectorAlu));
+  meter.add(TpuEvent::kEup, a.instructions(Slot::kEup));
+  meter.add(TpuEvent::kXlu, a.instructions(Slot::kXlu));
+  meter.add(TpuEvent::kVmemLoad, a.instructions(Slot::kVectorLoad));
+  meter.add(TpuEvent::kVmemStore, a.instructions(Slot::kVectorStore));
+  meter.add(TpuEvent::kDmaByte, r.dma_read_bytes + r.dma_write_bytes);
+  meter.add(TpuEvent::kHbmReadByte, r.hbm.read_bytes);
+  meter.add(TpuEvent::kHbmWriteByte, r.hbm.write_bytes);
+  meter.add(TpuEvent::kHbmActivate, r.hbm.activates);
+  for (const auto& e : meter.report(report.duration_ns, static_cast<double>(clock_hz)).entries) {
+    report.energy.push_back({e.component, e.microjoules});
+  }
+}
+
+}  // namespace
+
+run::LaunchReport make_report(const exec::Launch& launch, const TpuParams& params,
+                              const PreparedLaunch& ready, const SimulationResult& r,
+                              std::uint64_t clock_hz) {
+  run::LaunchReport report;
+  report.name = launch.name;
+  report.cycles = r.cycles;
+  report.duration_ns = static_cast<double>(r.cycles) * 1e9 / static_cast<double>(clock_hz);
+  report.clock_mhz = static_cast<double>(clock_hz) * 1e-6;
+  report.hbm_read_bytes = static_cast<double>(r.hbm.read_bytes);
+  report.hbm_write_bytes = static_cast<double>(r.hbm.write_bytes);
+  if (ready.body) report.flops = static_cast<double>(ready.body->counts().flops);
+  report.compulsory_bytes = report.hbm_read_bytes + report.hbm_write_bytes;
+  report.simulated_instructions = r.activity.all_bundles();
+  report.simulated_messages = r.messages;
+  add_counters(report, ready, r);
+  add_ledger(report, r);
+  add_lines(report, ready.program, r.activity);
+  add_energy(report, params, r, clock_hz);
+  report.notes = {"matrix units: not modelled",
+                  "VMEM conflicts between vector accesses and DMA: not modelled",
+                  "instruction fetch: not modelled"};
+  return report;
+}
+
+}  // namespace xpusim::tpu
