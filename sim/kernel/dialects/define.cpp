@@ -12,9 +12,9 @@ namespace {
 class Registry {
  public:
   Registry() {
-    for (const auto define :
-         {define_builtin, define_func, define_arith, define_math, define_scf, define_cf, define_gpu,
-          define_tt, define_ttg, define_ttng, define_vector, define_memref, define_tpu}) {
+    for (const auto define : {define_builtin, define_func, define_arith, define_math, define_scf,
+                              define_cf, define_gpu, define_tt, define_tt_tiles, define_tt_memory,
+                              define_ttg, define_ttng, define_vector, define_memref, define_tpu}) {
       define(all_);
     }
     for (OpInfo& info : all_.ops) {

@@ -65,6 +65,8 @@ void define_scf(Definitions& ops);
 void define_cf(Definitions& ops);
 void define_gpu(Definitions& ops);
 void define_tt(Definitions& ops);
+void define_tt_tiles(Definitions& ops);
+void define_tt_memory(Definitions& ops);
 void define_ttg(Definitions& ops);
 void define_ttng(Definitions& ops);
 void define_vector(Definitions& ops);

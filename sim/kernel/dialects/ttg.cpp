@@ -96,7 +96,7 @@ void define_ttg(Definitions& ops) {
   d.op("memdesc_subslice")
       .in("src:memdesc")
       .out("result:memdesc")
-      .format("$src $offsets:i32_list attr-dict `:` type($src) `->` type($result)");
+      .format("$src `` $offsets:i32_list attr-dict `:` type($src) `->` type($result)");
   // "order".
   d.op("memdesc_trans")
       .in("src:memdesc")

@@ -5,7 +5,7 @@
 //
 //   $ptr ( `,` $mask^ )? ( `cacheModifier` `=` $cache:cache_modifier^ )? attr-dict `:` type($ptr)
 //
-//   `,`  `to`            a literal
+//   `,`  `to`            a literal; `` prints no space between two elements
 //   $x                   an operand group by its name, else an attribute in its own syntax
 //   $x:style             an attribute written in another way: a keyword of an enumeration
 //   (enums.h), or
