@@ -13,7 +13,8 @@ void run_blocks(benchmark::State& state, KernelRun& k, std::int64_t blocks, bool
   std::int64_t block = 0;
   for (auto _ : state) {
     interpreter->start({block, 0, 0});
-    if (interpreter->advance() != Interpreter::State::kDone) state.SkipWithError("the kernel failed");
+    if (interpreter->advance() != Interpreter::State::kDone)
+      state.SkipWithError("the kernel failed");
     if (++block == blocks) block = 0;
   }
 }
