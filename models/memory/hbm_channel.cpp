@@ -15,7 +15,9 @@ HbmCounters& HbmCounters::operator+=(const HbmCounters& o) {
 }
 
 HbmChannel::HbmChannel(const HbmTiming& timing)
-    : t_(timing), two_lanes_(timing.ccd_l >= 2 * timing.ccd_s) {
+    : t_(timing),
+      two_lanes_(timing.ccd_l >= 2 * timing.ccd_s),
+      ccd_l_bits_(std::has_single_bit(timing.ccd_l) ? std::countr_zero(timing.ccd_l) : -1) {
   for (Queue& q : queues_) {
     q.head.fill(kNone);
     q.tail.fill(kNone);
@@ -211,8 +213,9 @@ std::uint16_t HbmChannel::new_part(const Request& request, std::uint16_t end) {
 /// Column commands given up to and including `now`.
 std::uint32_t HbmChannel::issued(const Lane& lane, Ck now) const {
   if (!lane.busy() || now < lane.start) return 0;
-  const auto n = static_cast<std::uint32_t>(now - lane.start) / t_.ccd_l + 1;
-  return std::min(n, lane.columns);
+  const auto since = static_cast<std::uint32_t>(now - lane.start);
+  const std::uint32_t n = ccd_l_bits_ >= 0 ? since >> ccd_l_bits_ : since / t_.ccd_l;
+  return std::min(n + 1, lane.columns);
 }
 
 std::uint32_t HbmChannel::queued(bool write, Ck now) const {
@@ -289,7 +292,7 @@ void HbmChannel::settle(Lane& lane, std::uint32_t columns, std::vector<Completio
     hold_after(lane, columns);
     runs_[index].issued = static_cast<std::uint16_t>(runs_[index].issued + columns);
     q.columns -= columns;
-    columns_settled_ += columns;
+    moved_settled_ += columns * t_.ccd_s;
   }
   lane.run = kNone;
   if (runs_[index].issued == runs_[index].columns) remove_run(q, index);
@@ -371,11 +374,11 @@ HbmChannel::Ck HbmChannel::switch_direction(Ck now, std::vector<Completion>& don
 }
 
 void HbmChannel::charge(Ck now) {
-  const std::uint64_t columns = columns_settled_ + issued(lanes_[0], now) + issued(lanes_[1], now);
-  const std::uint64_t moved = (columns - columns_charged_) * t_.ccd_s;
-  const std::uint64_t room = now - std::min(now, ledger_.charged());
-  const std::uint64_t counted = std::min(moved, room) / t_.ccd_s * t_.ccd_s;
-  columns_charged_ += counted / t_.ccd_s;
+  if (now <= ledger_.charged()) return;
+  const std::uint64_t moved =
+      moved_settled_ + (issued(lanes_[0], now) + issued(lanes_[1], now)) * t_.ccd_s;
+  const std::uint64_t counted = std::min(moved - moved_charged_, now - ledger_.charged());
+  moved_charged_ += counted;
   ledger_.charge_until(ledger_.charged() + counted, HbmReason::kTransfer);
   ledger_.charge_until(now, reason_);
 }
@@ -398,8 +401,6 @@ HbmReason HbmChannel::reason(Ck now) const {
   return HbmReason::kRow;
 }
 
-void HbmChannel::finish(Ck ck) {
-  if (ck > ledger_.charged()) charge(ck);
-}
+void HbmChannel::finish(Ck ck) { charge(ck); }
 
 }  // namespace xpusim::memory

@@ -164,6 +164,7 @@ class HbmChannel {
 
   HbmTiming t_;
   bool two_lanes_;
+  int ccd_l_bits_;  ///< ccd_l is this power of two, or -1
   std::array<Bank, kMaxBanks> banks_{};
   std::array<Group, kMaxBanks> groups_{};
   std::array<BankMask, kMaxBanks> group_banks_{};
@@ -189,7 +190,7 @@ class HbmChannel {
   HbmCounters counters_;
   stats::Ledger<HbmReason> ledger_;
   HbmReason reason_ = HbmReason::kIdle;
-  std::uint64_t columns_settled_ = 0, columns_charged_ = 0;
+  std::uint64_t moved_settled_ = 0, moved_charged_ = 0;  ///< CK of the data bus
 };
 
 }  // namespace xpusim::memory

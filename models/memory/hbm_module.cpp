@@ -55,30 +55,37 @@ engine::Cycle HbmModule::to_cycle(HbmChannel::Ck ck) const {
 }
 
 engine::Cycle HbmModule::receive(const engine::Message& message, engine::Cycle now) {
-  const Location where = map_.locate(message.address);
-  const auto mask = static_cast<std::uint16_t>(message.data);
   if (message.kind != kRead && message.kind != kWrite) {
     engine::broken(name(), now, "a request that is neither a read nor a write");
   }
-  std::uint32_t index = static_cast<std::uint32_t>(pending_.size());
-  if (free_.empty()) {
-    pending_.emplace_back();
-  } else {
-    index = free_.back();
-    free_.pop_back();
-  }
-  const bool write = message.kind == kWrite;
-  pending_[index] = {message.address, message.from, message.tag, mask, write};
-  const auto columns = static_cast<std::uint16_t>(std::popcount(whole_atoms(mask)));
-  channels_[where.pseudo_channel - first_].push(
-      {index, where.row, static_cast<std::uint16_t>(where.bank), columns, write},
-      to_ck(now) + request_ck_);
+  arrivals_.push_back({{message.address, message.from, message.tag,
+                        static_cast<std::uint16_t>(message.data), message.kind == kWrite},
+                       now});
   due_ = std::min(due_, now + window_);
   return due_;
 }
 
+void HbmModule::hand_on(const Arrival& arrival) {
+  const Pending& request = arrival.request;
+  auto index = static_cast<std::uint32_t>(pending_.size());
+  if (free_.empty()) {
+    pending_.push_back(request);
+  } else {
+    index = free_.back();
+    free_.pop_back();
+    pending_[index] = request;
+  }
+  const Location where = map_.locate(request.address);
+  const auto columns = static_cast<std::uint16_t>(std::popcount(whole_atoms(request.mask)));
+  channels_[where.pseudo_channel - first_].push(
+      {index, where.row, static_cast<std::uint16_t>(where.bank), columns, request.write},
+      to_ck(arrival.at) + request_ck_);
+}
+
 engine::Cycle HbmModule::tick(engine::Cycle now) {
   if (now < due_) return due_;
+  for (const Arrival& arrival : arrivals_) hand_on(arrival);
+  arrivals_.clear();
   const HbmChannel::Ck until = to_ck(now);
   HbmChannel::Ck next = HbmChannel::kNever;
   for (HbmChannel& channel : channels_) {
@@ -109,7 +116,7 @@ void HbmModule::answer(const HbmChannel::Completion& done) {
 const char* HbmModule::waiting_for() const {
   const bool idle =
       std::all_of(channels_.begin(), channels_.end(), [](const auto& c) { return c.idle(); });
-  return idle ? "" : "its DRAM";
+  return idle && arrivals_.empty() ? "" : "its DRAM";
 }
 
 void HbmModule::finish(engine::Cycle now) {

@@ -44,6 +44,11 @@ class HbmModule : public sc_core::sc_module, public engine::Component {
     std::uint16_t mask;
     bool write;
   };
+  struct Arrival {
+    Pending request;
+    engine::Cycle at;
+  };
+  void hand_on(const Arrival& arrival);
   HbmChannel::Ck to_ck(engine::Cycle cycle) const;
   engine::Cycle to_cycle(HbmChannel::Ck ck) const;  ///< the first cycle at or after it
   void answer(const HbmChannel::Completion& done);
@@ -55,6 +60,7 @@ class HbmModule : public sc_core::sc_module, public engine::Component {
   engine::Cycle window_;
   engine::Cycle due_ = engine::kNever;
   std::vector<HbmChannel> channels_;
+  std::vector<Arrival> arrivals_;  ///< since the last window
   std::vector<Pending> pending_;
   std::vector<std::uint32_t> free_;
   std::vector<HbmChannel::Completion> done_;

@@ -1,58 +1,67 @@
 #include "models/memory/l2_fills.h"
 
+#include "sim/engine/check.h"
+
 namespace xpusim::memory {
 
-template <class T>
-std::uint32_t L2Fills::take(std::vector<T>& pool, std::vector<std::uint32_t>& free) {
-  if (free.empty()) {
-    pool.emplace_back();
-    return static_cast<std::uint32_t>(pool.size() - 1);
+std::uint16_t L2Fills::new_record() {
+  if (free_records_ == kNone) {
+    if (records_.size() == kNone) engine::broken("L2 slice", 0, "too many misses under way");
+    records_.emplace_back();
+    return static_cast<std::uint16_t>(records_.size() - 1);
   }
-  const std::uint32_t index = free.back();
-  free.pop_back();
+  const std::uint16_t index = free_records_;
+  free_records_ = records_[index].next;
   return index;
 }
 
-std::uint32_t L2Fills::add_waiter(const Waiter& waiter) {
-  const std::uint32_t index = take(waiters_, free_waiters_);
-  waiters_[index] = waiter;
-  waiters_[index].fills = 0;
+std::uint16_t L2Fills::new_link() {
+  if (free_links_ == kNone) {
+    if (links_.size() == kNone) engine::broken("L2 slice", 0, "too many requests wait for fills");
+    links_.emplace_back();
+    return static_cast<std::uint16_t>(links_.size() - 1);
+  }
+  const std::uint16_t index = free_links_;
+  free_links_ = links_[index].next;
   return index;
 }
 
 std::uint16_t L2Fills::under_way(std::uint32_t block) const {
   std::uint32_t mask = 0;
-  for (std::uint32_t f = heads_[bucket(block)]; f != kNone; f = fills_[f].next) {
-    if (fills_[f].block == block) mask |= fills_[f].mask;
+  for (std::uint16_t f = heads_[bucket(block)]; f != kNone; f = records_[f].next) {
+    if (records_[f].waiter.block == block) mask |= records_[f].wanted;
   }
   return static_cast<std::uint16_t>(mask);
 }
 
-std::uint32_t L2Fills::open(std::uint32_t block, std::uint16_t mask, std::uint32_t waiter) {
-  const std::uint32_t index = take(fills_, free_fills_);
-  std::uint32_t& head = heads_[bucket(block)];
-  fills_[index] = {block, head, waiter, kNone, mask};
-  head = index;
-  ++waiters_[waiter].fills;
-  ++open_;
+std::uint32_t L2Fills::wait(const Waiter& waiter, std::uint16_t joined, std::uint16_t wanted) {
+  const std::uint16_t index = new_record();
+  Record& record = records_[index];
+  record = {waiter, 0, wanted, kNone, kNone};
+  std::uint16_t& head = heads_[bucket(waiter.block)];
+  if (joined != 0) {
+    for (std::uint16_t f = head; f != kNone; f = records_[f].next) {
+      Record& fill = records_[f];
+      if (fill.waiter.block != waiter.block || (fill.wanted & joined) == 0) continue;
+      const std::uint16_t link = new_link();
+      links_[link] = {index, fill.others};
+      fill.others = link;
+      ++record.fills;
+    }
+  }
+  if (wanted != 0) {
+    record.next = head;
+    head = index;
+    ++record.fills;
+    ++open_;
+  }
   return index;
 }
 
-void L2Fills::join(std::uint32_t block, std::uint16_t mask, std::uint32_t waiter) {
-  for (std::uint32_t f = heads_[bucket(block)]; f != kNone; f = fills_[f].next) {
-    Fill& fill = fills_[f];
-    if (fill.block != block || (fill.mask & mask) == 0) continue;
-    const std::uint32_t link = take(links_, free_links_);
-    links_[link] = {waiter, fill.others};
-    fill.others = link;
-    ++waiters_[waiter].fills;
-  }
-}
-
-void L2Fills::unlink(std::uint32_t fill) {
-  std::uint32_t* at = &heads_[bucket(fills_[fill].block)];
-  while (*at != fill) at = &fills_[*at].next;
-  *at = fills_[fill].next;
+void L2Fills::unlink(std::uint16_t fill) {
+  std::uint16_t* at = &heads_[bucket(records_[fill].waiter.block)];
+  while (*at != fill) at = &records_[*at].next;
+  *at = records_[fill].next;
 }
 
 }  // namespace xpusim::memory

@@ -8,76 +8,83 @@ namespace xpusim::memory {
 
 /// The reads of one L2 slice that are on their way from memory or from a home slice, and the
 /// requests that wait for them. A request for sectors that are under way joins those that wait: no
-/// second read. There is no limit to their number (a real slice has one).
+/// second read. There is no limit to their number but 65,535 (a real slice has a lower one).
 class L2Fills {
  public:
-  static constexpr std::uint32_t kNone = ~0u;
-
   /// A request that is answered when the last of its fills has come.
   struct Waiter {
-    std::uint64_t address, data;
-    std::uint32_t from, tag;
-    std::uint16_t kind, fills;
+    std::uint32_t block;  ///< number of its 512 B block on the chip
+    std::uint32_t tag;
+    std::uint16_t from, chip;
+    std::uint16_t mask;  ///< sectors of the block
+    std::uint8_t line;   ///< the first line that it named
+    std::uint8_t kind;
   };
 
   L2Fills() { heads_.fill(kNone); }
 
-  std::uint32_t add_waiter(const Waiter& waiter);
   /// Sectors of a block that are under way.
   std::uint16_t under_way(std::uint32_t block) const;
-  /// Starts a fill for which `waiter` waits; the number comes back in close().
-  std::uint32_t open(std::uint32_t block, std::uint16_t mask, std::uint32_t waiter);
-  /// Makes `waiter` wait for every fill under way of any of these sectors.
-  void join(std::uint32_t block, std::uint16_t mask, std::uint32_t waiter);
+  /// Lets `waiter` wait for all fills under way that hold some of `joined`, and, unless `wanted` is
+  /// empty, for a new fill of `wanted`, whose number is returned (it comes back in close()).
+  std::uint32_t wait(const Waiter& waiter, std::uint16_t joined, std::uint16_t wanted);
   /// A fill has come: calls answer(const Waiter&) for each request that waited for nothing else.
   template <class F>
   void close(std::uint32_t fill, F&& answer);
   bool empty() const { return open_ == 0; }
 
  private:
-  struct Fill {
-    std::uint32_t block, next;     ///< next of its bucket, or of the free list
-    std::uint32_t waiter, others;  ///< the one that started it; links to those that joined
-    std::uint16_t mask;
+  static constexpr std::uint16_t kNone = 0xffff;
+  static constexpr std::uint32_t kBuckets = 256;
+
+  /// A waiting request and the fill that it started, if it did.
+  struct alignas(32) Record {
+    Waiter waiter;
+    std::uint16_t fills;   ///< that it still waits for
+    std::uint16_t wanted;  ///< sectors of its own fill
+    std::uint16_t next;    ///< of its bucket, or of the free list
+    std::uint16_t others;  ///< links to requests that joined its fill
   };
   struct Link {
-    std::uint32_t waiter, next;
+    std::uint16_t record, next;
   };
 
   static std::uint32_t bucket(std::uint32_t block) { return (block * 0x9e3779b9u) >> 24; }
-  template <class T>
-  static std::uint32_t take(std::vector<T>& pool, std::vector<std::uint32_t>& free);
-  void unlink(std::uint32_t fill);
+  std::uint16_t new_record();
+  std::uint16_t new_link();
+  void unlink(std::uint16_t fill);
   template <class F>
-  void finish_one(std::uint32_t waiter, F&& answer);
+  void finish_one(std::uint16_t record, F&& answer);
 
-  std::array<std::uint32_t, 256> heads_;
-  std::vector<Fill> fills_;
+  std::array<std::uint16_t, kBuckets> heads_;
+  std::vector<Record> records_;
   std::vector<Link> links_;
-  std::vector<Waiter> waiters_;
-  std::vector<std::uint32_t> free_fills_, free_links_, free_waiters_;
+  std::uint16_t free_records_ = kNone, free_links_ = kNone;
   std::uint32_t open_ = 0;
 };
 
 template <class F>
-void L2Fills::finish_one(std::uint32_t waiter, F&& answer) {
-  if (--waiters_[waiter].fills > 0) return;
-  const Waiter done = waiters_[waiter];
-  free_waiters_.push_back(waiter);
+void L2Fills::finish_one(std::uint16_t record, F&& answer) {
+  Record& r = records_[record];
+  if (--r.fills > 0) return;
+  const Waiter done = r.waiter;
+  r.next = free_records_;
+  free_records_ = record;
   answer(done);
 }
 
 template <class F>
 void L2Fills::close(std::uint32_t fill, F&& answer) {
-  unlink(fill);
-  const Fill f = fills_[fill];
-  free_fills_.push_back(fill);
+  const auto index = static_cast<std::uint16_t>(fill);
+  unlink(index);
   --open_;
-  finish_one(f.waiter, answer);
-  for (std::uint32_t link = f.others; link != kNone;) {
+  std::uint16_t link = records_[index].others;
+  finish_one(index, answer);
+  while (link != kNone) {
     const Link l = links_[link];
-    free_links_.push_back(link);
-    finish_one(l.waiter, answer);
+    links_[link].next = free_links_;
+    free_links_ = link;
+    finish_one(l.record, answer);
     link = l.next;
   }
 }

@@ -17,7 +17,7 @@ struct L2Params {
   std::int64_t slices = 96, halves = 2, ways = 16, dirty_ways = 7;
   std::int64_t capacity_bytes = 62'914'560;
   std::int64_t hit_cycles = 100, miss_cycles = 60, fill_cycles = 20;
-  std::int64_t sectors_per_cycle = 2;
+  double sectors_per_cycle = 1.75;
   double atomic_cycles = 1.4;
 
   static constexpr auto schema() {
@@ -35,8 +35,8 @@ struct L2Params {
         field("hit_latency", &P::hit_cycles, U::kCycles, "look-up and data of a hit", 1, 1000),
         field("miss_latency", &P::miss_cycles, U::kCycles, "look-up until a miss leaves", 1, 1000),
         field("fill_latency", &P::fill_cycles, U::kCycles, "a fill until its data leaves", 1, 1000),
-        field("sectors_per_cycle", &P::sectors_per_cycle, U::kCount,
-              "sectors of 32 B that a slice looks up a cycle", 1, 64),
+        field("sectors_per_cycle", &P::sectors_per_cycle, U::kRatio,
+              "sectors of 32 B that a slice looks up a cycle", 0.1, 64),
         field("atomic_cycles", &P::atomic_cycles, U::kCycles,
               "a slice is busy a sector and pass of an atomic", 0.1, 100)};
   }

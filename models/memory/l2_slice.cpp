@@ -9,6 +9,13 @@
 namespace xpusim::memory {
 namespace {
 
+/// Fractions of a cycle in which a slice keeps its time: rates need not be whole.
+constexpr unsigned kFraction = 8;
+
+std::uint64_t fractions(double cycles) {
+  return static_cast<std::uint64_t>(std::lround(std::ldexp(cycles, kFraction)));
+}
+
 std::uint32_t count(std::uint32_t mask) { return static_cast<std::uint32_t>(std::popcount(mask)); }
 
 std::uint32_t block_of(const engine::Message& m) {
@@ -29,7 +36,7 @@ std::uint32_t counterpart(const L2Params& p, std::uint32_t index) {
 
 L2Counters& L2Counters::operator+=(const L2Counters& o) {
   read += o.read, write += o.write, atom += o.atom, red += o.red;
-  hit += o.hit, miss += o.miss, busy_cycles += o.busy_cycles;
+  hit += o.hit, miss += o.miss, busy_fractions += o.busy_fractions;
   return *this;
 }
 
@@ -43,6 +50,8 @@ L2Slice::L2Slice(const sc_core::sc_module_name& name, const L2Params& params, st
       index_(index),
       other_(counterpart(params, index)),
       far_reply_(far_reply),
+      look_up_(fractions(1 / params.sectors_per_cycle)),
+      atomic_(fractions(params.atomic_cycles)),
       tags_(lines_of_a_slice(params), static_cast<std::uint32_t>(params.ways),
             static_cast<std::uint32_t>(params.dirty_ways)) {}
 
@@ -82,23 +91,18 @@ engine::Cycle L2Slice::receive(const Message& m, Cycle now) {
   return engine::kNever;
 }
 
-/// Takes the look-up pipeline for `cycles`, in order of arrival; returns when it starts.
-engine::Cycle L2Slice::occupy(Cycle cycles, Cycle now) {
-  const Cycle start = std::max(now, next_free_);
-  next_free_ = start + cycles;
-  counters_.busy_cycles += cycles;
-  return start;
-}
-
-engine::Cycle L2Slice::look_up(std::uint32_t sectors, Cycle now) {
-  const auto width = static_cast<std::uint32_t>(params_.sectors_per_cycle);
-  return occupy((sectors + width - 1) / width, now);
+/// Takes the look-up pipeline, in order of arrival; returns the cycle in which the look-up starts.
+engine::Cycle L2Slice::occupy(std::uint32_t sectors, std::uint64_t each, Cycle now) {
+  const std::uint64_t start = std::max(now << kFraction, next_free_);
+  next_free_ = start + sectors * each;
+  counters_.busy_fractions += sectors * each;
+  return start >> kFraction;
 }
 
 void L2Slice::read(const Message& m, Cycle now) {
   const BlockRequest r = BlockRequest::of(m.data);
   const std::uint32_t block = block_of(m);
-  const Cycle start = look_up(count(r.mask), now);
+  const Cycle start = occupy(count(r.mask), look_up_, now);
   L2Tags::Victims victims;
   const std::uint16_t present = tags_.read(r.place, block, r.mask, is_home(r), victims);
   if (m.kind == kFarRead) tags_.mark_copied(r.place, block, r.mask);
@@ -116,33 +120,41 @@ void L2Slice::fetch(const Message& m, const BlockRequest& r, std::uint16_t missi
   const std::uint16_t under_way = fills_.under_way(block);
   const auto joined = static_cast<std::uint16_t>(r.mask & under_way);
   std::uint32_t wanted = missing & ~under_way;
-  const L2Fills::Waiter request{m.address, m.data, m.from, m.tag, m.kind, 0};
   if (joined == 0 && wanted == 0) {
-    answer(request, start + static_cast<Cycle>(params_.hit_cycles));
+    answer(waiter(m, r), start + static_cast<Cycle>(params_.hit_cycles));
     return;
   }
-  const std::uint32_t waiter = fills_.add_waiter(request);
-  if (joined != 0) fills_.join(block, joined, waiter);
-  if (wanted == 0) return;
   if (is_home(r)) wanted = whole_atoms(wanted);
+  const std::uint32_t fill = fills_.wait(waiter(m, r), joined, static_cast<std::uint16_t>(wanted));
+  if (wanted == 0) return;
   Message ask;
   ask.from = is_home(r) ? id_ : index_;
   ask.to = r.home;
   ask.address = m.address;
-  ask.tag = fills_.open(block, static_cast<std::uint16_t>(wanted), waiter);
+  ask.tag = fill;
   ask.kind = is_home(r) ? kRead : kFarRead;
   ask.data = BlockRequest{static_cast<std::uint16_t>(wanted), 0, r.home, r.place}.data();
   (is_home(r) ? memory : bridge)->send(ask, start + static_cast<Cycle>(params_.miss_cycles));
 }
 
+L2Fills::Waiter L2Slice::waiter(const Message& m, const BlockRequest& r) const {
+  return {block_of(m),
+          m.tag,
+          static_cast<std::uint16_t>(m.from),
+          static_cast<std::uint16_t>(m.address >> 48),
+          r.mask,
+          static_cast<std::uint8_t>(r.line),
+          static_cast<std::uint8_t>(m.kind)};
+}
+
 void L2Slice::answer(const L2Fills::Waiter& w, Cycle at) {
   if (w.tag == kNoReply) return;
-  const BlockRequest r = BlockRequest::of(w.data);
   Message m;
   m.to = w.from;
   m.tag = w.tag;
-  m.address = w.address + r.line * kLineBytes;
-  m.data = r.mask >> r.line * (kLineBytes / kSectorBytes);
+  m.address =
+      std::uint64_t{w.chip} << 48 | (std::uint64_t{w.block} * kBlockBytes + w.line * kLineBytes);
+  m.data = static_cast<std::uint64_t>(w.mask >> w.line * (kLineBytes / kSectorBytes));
   switch (w.kind) {
     case kFarRead:
       m.kind = kFarDone;
@@ -179,7 +191,7 @@ void L2Slice::pass_to_home(const Message& m, std::uint16_t kind, Cycle at) {
 void L2Slice::write(const Message& m, Cycle now) {
   const BlockRequest r = BlockRequest::of(m.data);
   const std::uint32_t block = block_of(m);
-  const Cycle start = look_up(count(r.mask), now);
+  const Cycle start = occupy(count(r.mask), look_up_, now);
   const Cycle leaves = start + static_cast<Cycle>(params_.miss_cycles);
   counters_.write += count(r.mask);
   counters_.hit += count(r.mask);
@@ -192,8 +204,7 @@ void L2Slice::write(const Message& m, Cycle now) {
   const std::uint16_t copied = tags_.write(r.place, block, r.mask, victims);
   if (copied != 0 && m.kind == kWrite) drop_copy(m, r, copied, leaves);
   write_back(victims, leaves);
-  answer({m.address, m.data, m.from, m.tag, m.kind, 0},
-         start + static_cast<Cycle>(params_.hit_cycles));
+  answer(waiter(m, r), start + static_cast<Cycle>(params_.hit_cycles));
 }
 
 void L2Slice::atomic(const Message& m, Cycle now) {
@@ -204,14 +215,13 @@ void L2Slice::atomic(const Message& m, Cycle now) {
   (reduce ? counters_.red : counters_.atom) += operations;
   if (!is_home(r)) {
     counters_.hit += operations;
-    const Cycle start = look_up(operations, now);
+    const Cycle start = occupy(operations, look_up_, now);
     tags_.invalidate(r.place, block, r.mask);
     pass_to_home(m, reduce ? kFarReduce : kFarAtomic,
                  start + static_cast<Cycle>(params_.miss_cycles));
     return;
   }
-  const auto busy = static_cast<Cycle>(std::ceil(operations * params_.atomic_cycles));
-  const Cycle start = occupy(busy, now);
+  const Cycle start = occupy(operations, atomic_, now);
   L2Tags::Victims victims;
   const std::uint16_t present = tags_.read(r.place, block, r.mask, true, victims);
   const std::uint16_t copied = tags_.write(r.place, block, r.mask, victims);
@@ -221,7 +231,7 @@ void L2Slice::atomic(const Message& m, Cycle now) {
   const Cycle leaves = start + static_cast<Cycle>(params_.miss_cycles);
   if (copied != 0 && (m.kind == kAtomic || m.kind == kReduce)) drop_copy(m, r, copied, leaves);
   write_back(victims, leaves);
-  fetch(m, r, missing, start + busy);
+  fetch(m, r, missing, std::max(start, next_free_ >> kFraction));
 }
 
 void L2Slice::drop_copy(const Message& m, const BlockRequest& r, std::uint16_t copied, Cycle at) {
@@ -253,7 +263,9 @@ void L2Slice::flush(const Message& m, Cycle now) {
   Cycle at = now;
   tags_.clean(
       [&](std::uint32_t block, std::uint16_t sectors) { write_back(block, sectors, at++); });
-  answer({m.address, 0, m.from, m.tag, kWrite, 0}, at);
+  Message done = m;
+  done.kind = kWrite;
+  answer(waiter(done, BlockRequest::of(m.data)), at);
 }
 
 }  // namespace xpusim::memory

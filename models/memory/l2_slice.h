@@ -16,7 +16,7 @@ namespace xpusim::memory {
 struct L2Counters {
   std::uint64_t read = 0, write = 0, atom = 0, red = 0;
   std::uint64_t hit = 0, miss = 0;
-  std::uint64_t busy_cycles = 0;  ///< of the look-up pipeline
+  std::uint64_t busy_fractions = 0;  ///< of the look-up pipeline, in 1/256 of a cycle
   L2Counters& operator+=(const L2Counters& o);
 };
 
@@ -80,13 +80,13 @@ class L2Slice : public sc_core::sc_module, public engine::Component {
   using Message = engine::Message;
 
   bool is_home(const BlockRequest& r) const { return r.home == index_; }
-  Cycle look_up(std::uint32_t sectors, Cycle now);
-  Cycle occupy(Cycle cycles, Cycle now);
+  Cycle occupy(std::uint32_t sectors, std::uint64_t each, Cycle now);
   void read(const Message& m, Cycle now);
   void write(const Message& m, Cycle now);
   void atomic(const Message& m, Cycle now);
   void flush(const Message& m, Cycle now);
   void pass_to_home(const Message& m, std::uint16_t kind, Cycle at);
+  L2Fills::Waiter waiter(const Message& m, const BlockRequest& r) const;
   void fetch(const Message& m, const BlockRequest& r, std::uint16_t missing, Cycle at);
   void write_back(const L2Tags::Victims& victims, Cycle at);
   void write_back(std::uint32_t block, std::uint16_t sectors, Cycle at);
@@ -96,7 +96,8 @@ class L2Slice : public sc_core::sc_module, public engine::Component {
   L2Params params_;
   std::uint32_t index_, other_, id_ = 0;
   Cycle far_reply_;
-  Cycle next_free_ = 0;
+  std::uint64_t look_up_, atomic_;  ///< a sector takes, in fractions of a cycle
+  std::uint64_t next_free_ = 0;     ///< of the look-up pipeline, in fractions of a cycle
   L2Tags tags_;
   L2Fills fills_;
   L2Counters counters_;

@@ -28,43 +28,39 @@ L2Tags::L2Tags(std::uint64_t lines, std::uint32_t ways, std::uint32_t dirty_ways
           1, (lines + kLinesPerGroup * ways / 2) / (kLinesPerGroup * ways)))),
       ways_(ways),
       dirty_ways_(std::min(ways, dirty_ways)),
-      sets_(std::size_t{groups_} * kLinesPerGroup) {
+      all_(groups_) {
   clear();
 }
 
 void L2Tags::clear() {
-  for (Set& set : sets_) {
-    set.block.fill(kNoBlock);
-    set.state.fill(0);
-    set.order = kWaysInOrder;
-    set.dirty_lines = 0;
+  for (Group& group : all_) {
+    for (Tags& tags : group.tags) tags.fill(kNoBlock);
+    for (Set& set : group.sets) set = {kWaysInOrder, {}, 0, 0};
   }
 }
 
 /// Streams fill the groups evenly; the turn a round keeps strides of a power of two apart.
-const L2Tags::Set* L2Tags::group(std::uint32_t place) const {
+std::size_t L2Tags::group_of(std::uint32_t place) const {
   const std::uint32_t round = place / groups_;
-  const std::uint32_t turn =
-      static_cast<std::uint32_t>((std::uint64_t{round * 0x9e3779b9u} * groups_) >> 32);
-  std::uint32_t g = place - round * groups_ + turn;
-  if (g >= groups_) g -= groups_;
-  return &sets_[std::size_t{g} * kLinesPerGroup];
+  const std::uint64_t hash = round * 0x9e3779b9u;
+  const std::uint32_t g =
+      place - round * groups_ + static_cast<std::uint32_t>((hash * groups_) >> 32);
+  return g >= groups_ ? g - groups_ : g;
 }
 
-L2Tags::Set* L2Tags::group(std::uint32_t place) {
-  return const_cast<Set*>(static_cast<const L2Tags*>(this)->group(place));
+void L2Tags::prefetch(std::uint32_t place) const {
+  const auto* at = reinterpret_cast<const char*>(&all_[group_of(place)]);
+  for (std::size_t i = 0; i < sizeof(Group); i += 64) __builtin_prefetch(at + i, 1);
 }
 
-int L2Tags::find(const Set& set, std::uint32_t block) const {
+int L2Tags::find(const Tags& tags, std::uint32_t block) {
   std::uint32_t found = 0;
-  for (std::uint32_t i = 0; i < kMaxWays; ++i) {
-    found |= std::uint32_t{set.block[i] == block} << i;
-  }
+  for (std::uint32_t i = 0; i < kMaxWays; ++i) found |= std::uint32_t{tags[i] == block} << i;
   return found == 0 ? kMiss : std::countr_zero(found);
 }
 
 /// Makes a way the most recently used one.
-void L2Tags::touch(Set& set, std::uint32_t way) const {
+void L2Tags::touch(Set& set, std::uint32_t way) {
   const std::uint64_t differ = set.order ^ (kEachNibble * way);
   const std::uint64_t zero = (differ - kEachNibble) & ~differ & (kEachNibble << 3);
   const int at = std::countr_zero(zero) / 4 * 4;  // the position of `way`, in bits
@@ -73,29 +69,39 @@ void L2Tags::touch(Set& set, std::uint32_t way) const {
   set.order = (set.order & older) | (set.order & younger) << 4 | way;
 }
 
-/// Takes the least recently used way for a line of `block`.
-std::uint32_t L2Tags::allocate(Set& set, std::uint32_t line, std::uint32_t block,
-                               Victims& victims) const {
+/// The way of a line, most recently used from now on; the least recently used one if it was in
+/// none.
+std::uint32_t L2Tags::use(Group& group, std::uint32_t line, std::uint32_t block,
+                          Victims& victims) const {
+  Tags& tags = group.tags[line];
+  Set& set = group.sets[line];
+  const int found = find(tags, block);
+  if (found != kMiss) {
+    touch(set, static_cast<std::uint32_t>(found));
+    return static_cast<std::uint32_t>(found);
+  }
   const auto way = static_cast<std::uint32_t>(set.order >> (ways_ - 1) * 4 & 0xf);
-  const std::uint32_t dirty = set.state[way] >> kDirty & kLineSectors;
-  if (dirty != 0) {
-    victims.add(set.block[way], dirty << line * 4);
+  if (const std::uint32_t dirty = set.state[way] >> kDirty; dirty != 0) {
+    victims.add(tags[way], dirty << line * 4);
     --set.dirty_lines;
   }
-  set.block[way] = block;
+  tags[way] = block;
   set.state[way] = 0;
+  set.copied = static_cast<std::uint16_t>(set.copied & ~(1u << way));
+  touch(set, way);
   return way;
 }
 
 /// Sends the least recently used dirty line to memory; it stays, clean.
-void L2Tags::clean_oldest(Set& set, std::uint32_t line, std::uint32_t except,
+void L2Tags::clean_oldest(Group& group, std::uint32_t line, std::uint32_t except,
                           Victims& victims) const {
+  Set& set = group.sets[line];
   for (std::uint32_t i = ways_; i-- > 0;) {
     const auto way = static_cast<std::uint32_t>(set.order >> i * 4 & 0xf);
-    const std::uint32_t dirty = set.state[way] >> kDirty & kLineSectors;
+    const std::uint32_t dirty = set.state[way] >> kDirty;
     if (dirty == 0 || way == except) continue;
-    victims.add(set.block[way], dirty << line * 4);
-    set.state[way] = static_cast<std::uint16_t>(set.state[way] & ~(kLineSectors << kDirty));
+    victims.add(group.tags[line][way], dirty << line * 4);
+    set.state[way] &= kLineSectors;
     --set.dirty_lines;
     return;
   }
@@ -103,87 +109,81 @@ void L2Tags::clean_oldest(Set& set, std::uint32_t line, std::uint32_t except,
 
 std::uint16_t L2Tags::read(std::uint32_t place, std::uint32_t block, std::uint16_t mask, bool atoms,
                            Victims& victims) {
-  Set* sets = group(place);
+  Group& group = all_[group_of(place)];
   std::uint32_t hits = 0;
   for (std::uint32_t line = 0; line < kLinesPerGroup; ++line) {
     const std::uint32_t wanted = mask >> line * 4 & kLineSectors;
     if (wanted == 0) continue;
-    Set& set = sets[line];
-    const int found = find(set, block);
-    const std::uint32_t way =
-        found == kMiss ? allocate(set, line, block, victims) : static_cast<std::uint32_t>(found);
-    const std::uint32_t missing = wanted & ~std::uint32_t{set.state[way]};
+    std::uint8_t& state = group.sets[line].state[use(group, line, block, victims)];
+    const std::uint32_t missing = wanted & ~std::uint32_t{state};
     hits |= (wanted & ~missing) << line * 4;
-    const std::uint32_t kept = atoms ? whole_atoms(missing) : missing;
-    set.state[way] = static_cast<std::uint16_t>(set.state[way] | kept);
-    touch(set, way);
+    state = static_cast<std::uint8_t>(state | (atoms ? whole_atoms(missing) : missing));
   }
   return static_cast<std::uint16_t>(hits);
 }
 
 std::uint16_t L2Tags::write(std::uint32_t place, std::uint32_t block, std::uint16_t mask,
                             Victims& victims) {
-  Set* sets = group(place);
+  Group& group = all_[group_of(place)];
   std::uint32_t copied = 0;
   for (std::uint32_t line = 0; line < kLinesPerGroup; ++line) {
     const std::uint32_t written = mask >> line * 4 & kLineSectors;
     if (written == 0) continue;
-    Set& set = sets[line];
-    const int found = find(set, block);
-    const std::uint32_t way =
-        found == kMiss ? allocate(set, line, block, victims) : static_cast<std::uint32_t>(found);
-    std::uint32_t state = set.state[way];
-    const bool was_dirty = (state >> kDirty & kLineSectors) != 0;
-    copied |= (state >> kCopied & written) << line * 4;
-    state = (state | written | written << kDirty) & ~(written << kCopied);
-    set.state[way] = static_cast<std::uint16_t>(state);
-    touch(set, way);
-    if (!was_dirty && ++set.dirty_lines > dirty_ways_) clean_oldest(set, line, way, victims);
+    Set& set = group.sets[line];
+    const std::uint32_t way = use(group, line, block, victims);
+    const std::uint32_t bit = 1u << way;
+    if ((set.copied & bit) != 0) {
+      copied |= written << line * 4;
+      if (written == kLineSectors) set.copied = static_cast<std::uint16_t>(set.copied & ~bit);
+    }
+    std::uint8_t& state = set.state[way];
+    const bool was_dirty = state >> kDirty != 0;
+    state = static_cast<std::uint8_t>(state | written | written << kDirty);
+    if (!was_dirty && ++set.dirty_lines > dirty_ways_) clean_oldest(group, line, way, victims);
   }
   return static_cast<std::uint16_t>(copied);
 }
 
 void L2Tags::mark_copied(std::uint32_t place, std::uint32_t block, std::uint16_t mask) {
-  Set* sets = group(place);
+  Group& group = all_[group_of(place)];
   for (std::uint32_t line = 0; line < kLinesPerGroup; ++line) {
-    const std::uint32_t sectors = mask >> line * 4 & kLineSectors;
-    if (sectors == 0) continue;
-    const int way = find(sets[line], block);
+    if ((mask >> line * 4 & kLineSectors) == 0) continue;
+    const int way = find(group.tags[line], block);
     if (way == kMiss) continue;
-    std::uint16_t& state = sets[line].state[static_cast<std::size_t>(way)];
-    state = static_cast<std::uint16_t>(state | sectors << kCopied);
+    Set& set = group.sets[line];
+    set.copied = static_cast<std::uint16_t>(set.copied | 1u << way);
   }
 }
 
 void L2Tags::invalidate(std::uint32_t place, std::uint32_t block, std::uint16_t mask) {
-  Set* sets = group(place);
+  Group& group = all_[group_of(place)];
   for (std::uint32_t line = 0; line < kLinesPerGroup; ++line) {
     const std::uint32_t sectors = mask >> line * 4 & kLineSectors;
-    if (sectors == 0) continue;
-    const int way = find(sets[line], block);
-    if (way == kMiss) continue;
-    std::uint16_t& state = sets[line].state[static_cast<std::size_t>(way)];
-    state = static_cast<std::uint16_t>(state & ~sectors);
+    const int way = find(group.tags[line], block);
+    if (sectors == 0 || way == kMiss) continue;
+    std::uint8_t& state = group.sets[line].state[static_cast<std::size_t>(way)];
+    state = static_cast<std::uint8_t>(state & ~sectors);
   }
 }
 
 std::uint16_t L2Tags::present(std::uint32_t place, std::uint32_t block) const {
-  const Set* sets = group(place);
+  const Group& group = all_[group_of(place)];
   std::uint32_t mask = 0;
   for (std::uint32_t line = 0; line < kLinesPerGroup; ++line) {
-    const int way = find(sets[line], block);
+    const int way = find(group.tags[line], block);
     if (way == kMiss) continue;
-    mask |= (sets[line].state[static_cast<std::size_t>(way)] & std::uint32_t{kLineSectors})
-            << line * 4;
+    mask |= (group.sets[line].state[static_cast<std::size_t>(way)] & kLineSectors) << line * 4;
   }
   return static_cast<std::uint16_t>(mask);
 }
 
 std::uint64_t L2Tags::dirty_sectors() const {
   std::uint64_t n = 0;
-  for (const Set& set : sets_) {
-    for (const std::uint16_t state : set.state) {
-      n += static_cast<std::uint64_t>(std::popcount(state >> kDirty & std::uint32_t{kLineSectors}));
+  for (const Group& group : all_) {
+    for (const Set& set : group.sets) {
+      for (const std::uint8_t state : set.state) {
+        n += static_cast<std::uint64_t>(std::popcount(std::uint32_t{state} >> kDirty));
+      }
     }
   }
   return n;

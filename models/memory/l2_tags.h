@@ -46,10 +46,12 @@ class L2Tags {
   /// and takes it that they are dropped there.
   std::uint16_t write(std::uint32_t place, std::uint32_t block, std::uint16_t mask,
                       Victims& victims);
-  /// The other half takes a copy of these sectors.
+  /// The other half takes a copy of some of these sectors.
   void mark_copied(std::uint32_t place, std::uint32_t block, std::uint16_t mask);
   /// Drops sectors (of a copy that was written at home).
   void invalidate(std::uint32_t place, std::uint32_t block, std::uint16_t mask);
+  /// Brings what a request will touch into the host's cache; changes nothing else.
+  void prefetch(std::uint32_t place) const;
   /// The sectors that are present; changes nothing.
   std::uint16_t present(std::uint32_t place, std::uint32_t block) const;
 
@@ -62,38 +64,43 @@ class L2Tags {
 
  private:
   static constexpr std::uint32_t kLinesPerGroup = 4;  ///< lines of a block
-  static constexpr std::uint16_t kLineSectors = 0xf;
-  static constexpr unsigned kDirty = 4, kCopied = 8;  ///< bits 0-3 of a state: valid
+  static constexpr std::uint32_t kLineSectors = 0xf;
+  static constexpr unsigned kDirty = 4;  ///< bits 0-3 of a state: valid sectors, 4-7: dirty
   static constexpr int kMiss = -1;
 
-  struct alignas(64) Set {
-    std::array<std::uint32_t, kMaxWays> block;  ///< the tag; which of the block's lines: the set's
-    std::array<std::uint16_t, kMaxWays> state;
+  struct alignas(32) Set {
     std::uint64_t order;  ///< ways, 4 bits each, most recently used lowest
-    std::uint32_t dirty_lines;
+    std::array<std::uint8_t, kMaxWays> state;
+    std::uint16_t copied;  ///< ways of which the other half may hold sectors
+    std::uint8_t dirty_lines;
+  };
+  using Tags = std::array<std::uint32_t, kMaxWays>;  ///< block numbers
+  /// What a request touches: six lines of the host's cache.
+  struct alignas(64) Group {
+    std::array<Set, kLinesPerGroup> sets;
+    std::array<Tags, kLinesPerGroup> tags;
   };
 
-  Set* group(std::uint32_t place);
-  const Set* group(std::uint32_t place) const;
-  int find(const Set& set, std::uint32_t block) const;
-  void touch(Set& set, std::uint32_t way) const;
-  std::uint32_t allocate(Set& set, std::uint32_t line, std::uint32_t block, Victims& victims) const;
-  void clean_oldest(Set& set, std::uint32_t line, std::uint32_t except, Victims& victims) const;
+  std::size_t group_of(std::uint32_t place) const;
+  static int find(const Tags& tags, std::uint32_t block);
+  static void touch(Set& set, std::uint32_t way);
+  std::uint32_t use(Group& group, std::uint32_t line, std::uint32_t block, Victims& victims) const;
+  void clean_oldest(Group& group, std::uint32_t line, std::uint32_t except, Victims& victims) const;
 
   std::uint32_t groups_, ways_, dirty_ways_;
-  std::vector<Set> sets_;
+  std::vector<Group> all_;
 };
 
 template <class F>
 void L2Tags::clean(F&& f) {
-  for (std::uint32_t g = 0; g < groups_; ++g) {
+  for (Group& group : all_) {
     for (std::uint32_t line = 0; line < kLinesPerGroup; ++line) {
-      Set& set = sets_[g * kLinesPerGroup + line];
+      Set& set = group.sets[line];
       for (std::uint32_t way = 0; way < ways_; ++way) {
-        const std::uint32_t dirty = set.state[way] >> kDirty & kLineSectors;
+        const std::uint32_t dirty = set.state[way] >> kDirty;
         if (dirty == 0) continue;
-        set.state[way] = static_cast<std::uint16_t>(set.state[way] & ~(kLineSectors << kDirty));
-        f(set.block[way], static_cast<std::uint16_t>(dirty << line * 4));
+        set.state[way] &= kLineSectors;
+        f(group.tags[line][way], static_cast<std::uint16_t>(dirty << line * 4));
       }
       set.dirty_lines = 0;
     }

@@ -30,9 +30,13 @@ void check(const MemoryParams& p, std::string_view path, Diagnostics& problems) 
 /// An SM's way in: finds the slice of the SM's half that a request goes to.
 class MemorySystem::SmPort : public engine::MessageIf {
  public:
-  SmPort(const AddressMap& map, engine::MessageIf& network, std::uint32_t sm, std::uint32_t half,
-         std::uint32_t slices_per_half)
-      : map_(map), network_(network), sm_(sm), half_(half), slices_per_half_(slices_per_half) {}
+  SmPort(const MemorySystem& system, engine::MessageIf& network, std::uint32_t sm,
+         std::uint32_t half, std::uint32_t slices_per_half)
+      : system_(system),
+        network_(network),
+        sm_(sm),
+        half_(half),
+        slices_per_half_(slices_per_half) {}
 
   void send(const engine::Message& message, engine::Cycle now) override {
     const std::uint64_t line = message.address % kBlockBytes / kLineBytes;
@@ -41,7 +45,7 @@ class MemorySystem::SmPort : public engine::MessageIf {
       engine::broken("SM " + std::to_string(sm_), now,
                      "a request that is empty or leaves its block of 512 B");
     }
-    const AddressMap::SliceBlock where = map_.slice_block(message.address);
+    const AddressMap::SliceBlock where = system_.map_.slice_block(message.address);
     engine::Message m = message;
     m.from = sm_;
     m.to = half_ * slices_per_half_ + where.slice % slices_per_half_;
@@ -49,11 +53,13 @@ class MemorySystem::SmPort : public engine::MessageIf {
     m.data = BlockRequest{static_cast<std::uint16_t>(mask), static_cast<std::uint32_t>(line),
                           where.slice, where.block}
                  .data();
+    system_.slices_[m.to]->tags().prefetch(where.block);
+    if (m.to != where.slice) system_.slices_[where.slice]->tags().prefetch(where.block);
     network_.send(m, now);
   }
 
  private:
-  const AddressMap& map_;
+  const MemorySystem& system_;
   engine::MessageIf& network_;
   std::uint32_t sm_, half_, slices_per_half_;
 };
@@ -84,7 +90,7 @@ MemorySystem::MemorySystem(const sc_core::sc_module_name& name, engine::Schedule
   }
   for (std::uint32_t i = 0; i < sms; ++i) {
     const std::uint32_t half = i * halves / sms;
-    ports_.push_back(std::make_unique<SmPort>(map_, requests_->port(i), i, half, slices / halves));
+    ports_.push_back(std::make_unique<SmPort>(*this, requests_->port(i), i, half, slices / halves));
   }
 }
 

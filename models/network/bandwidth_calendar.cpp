@@ -6,8 +6,8 @@
 namespace xpusim::network {
 
 BandwidthCalendar::BandwidthCalendar(std::uint32_t bytes_per_cycle)
-    : bytes_per_cycle_(bytes_per_cycle),
-      slot_bytes_(bytes_per_cycle * static_cast<std::uint32_t>(kSlotCycles)) {}
+    : bytes_per_cycle_(std::min(bytes_per_cycle, kMaxBytesPerCycle)),
+      slot_bytes_(bytes_per_cycle_ * static_cast<std::uint32_t>(kSlotCycles)) {}
 
 /// Moves the window on to start at slot `first`. Slots that it now reaches take over the line.
 void BandwidthCalendar::advance(std::uint64_t first) {
@@ -15,7 +15,7 @@ void BandwidthCalendar::advance(std::uint64_t first) {
   first_ = first;
   for (; slot < first + kSlots; ++slot) {
     const std::uint64_t start = slot * slot_bytes_;
-    const std::uint64_t bit = std::uint64_t{1} << slot % kSlots;
+    const std::uint32_t bit = 1u << slot % kSlots;
     const std::uint64_t waiting = line_ > start ? line_ - start : 0;
     used_[slot % kSlots] =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(waiting, slot_bytes_));
@@ -25,7 +25,7 @@ void BandwidthCalendar::advance(std::uint64_t first) {
 
 /// The first slot from `slot` on with bytes left; the end of the window if there is none.
 std::uint64_t BandwidthCalendar::first_free(std::uint64_t slot) const {
-  const std::uint64_t from_slot = std::rotr(full_, static_cast<int>(slot % kSlots));
+  const std::uint32_t from_slot = std::rotr(full_, static_cast<int>(slot % kSlots));
   return std::min(slot + static_cast<std::uint64_t>(std::countr_one(from_slot)), first_ + kSlots);
 }
 
@@ -41,12 +41,12 @@ engine::Cycle BandwidthCalendar::book(engine::Cycle now, engine::Cycle ready, st
       line_ = std::max(line_, (first_ + kSlots) * slot_bytes_) + bytes;
       return std::max(end, (line_ - 1) / bytes_per_cycle_);
     }
-    std::uint32_t& used = used_[slot % kSlots];
+    std::uint16_t& used = used_[slot % kSlots];
     const std::uint32_t taken = std::min(bytes, slot_bytes_ - used);
-    used += taken;
+    used = static_cast<std::uint16_t>(used + taken);
     bytes -= taken;
     end = std::max(end, (slot << kSlotBits) + (used - 1) / bytes_per_cycle_);
-    if (used == slot_bytes_) full_ |= std::uint64_t{1} << slot % kSlots;
+    if (used == slot_bytes_) full_ |= 1u << slot % kSlots;
   }
   return end;
 }

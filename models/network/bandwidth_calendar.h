@@ -12,14 +12,15 @@ namespace xpusim::network {
 /// time: one that is ready late does not block the port for one that is ready early.
 ///
 /// Within a slot the order of booking decides, so a transfer may be up to a slot (8 cycles) off its
-/// exact first-come-first-served time; rates are exact. The calendar reaches 64 slots (512 cycles)
+/// exact first-come-first-served time; rates are exact. The calendar reaches 32 slots (256 cycles)
 /// ahead: what does not fit waits in line behind it, and a transfer that is ready only after it,
 /// with no such line, is not booked at all (it sees a free port).
-class BandwidthCalendar {
+class alignas(32) BandwidthCalendar {
  public:
   static constexpr unsigned kSlotBits = 3;
   static constexpr engine::Cycle kSlotCycles = engine::Cycle{1} << kSlotBits;
-  static constexpr std::uint64_t kSlots = 64;
+  static constexpr std::uint32_t kMaxBytesPerCycle = 4096;  ///< a slot's bytes fit into 16 bits
+  static constexpr std::uint64_t kSlots = 32;
 
   explicit BandwidthCalendar(std::uint32_t bytes_per_cycle);
 
@@ -36,7 +37,7 @@ class BandwidthCalendar {
   std::uint64_t first_ = 0;  ///< the window's first slot
   std::uint64_t full_ = 0;   ///< bit (slot mod 64): nothing left
   std::uint64_t line_ = 0;   ///< end of the line behind the window, in bytes since 0
-  std::array<std::uint32_t, kSlots> used_{};  ///< bytes booked, by slot mod 64
+  std::array<std::uint16_t, kSlots> used_{};  ///< bytes booked, by slot mod 32
 };
 
 }  // namespace xpusim::network

@@ -44,14 +44,18 @@ void Crossbar::connect(std::uint32_t destination, std::uint32_t component_id) {
 
 void Crossbar::transfer(std::uint32_t source, const engine::Message& message,
                         engine::Cycle leaves) {
-  const std::uint32_t bytes = header_bytes_ + memory::payload_bytes(message);
-  const engine::Cycle now = scheduler_.now();
-  const engine::Cycle last_byte = source_[source].book(now, leaves, bytes);
-  const engine::Cycle first_byte = last_byte - (bytes - 1) / source_bytes_per_cycle_;
-  const engine::Cycle arrived = destination_[message.to].book(now, first_byte + latency_, bytes);
+  const std::uint32_t payload = memory::payload_bytes(message);
+  const std::uint32_t bytes = header_bytes_ + payload;
   ++messages_;
   bytes_ += bytes;
-  wait_cycles_ += arrived - latency_ - leaves;
+  engine::Cycle arrived = leaves + latency_;
+  if (payload > 0) {
+    const engine::Cycle now = scheduler_.now();
+    const engine::Cycle last_byte = source_[source].book(now, leaves, bytes);
+    const engine::Cycle first_byte = last_byte - (bytes - 1) / source_bytes_per_cycle_;
+    arrived = destination_[message.to].book(now, first_byte + latency_, bytes);
+    wait_cycles_ += arrived - latency_ - leaves;
+  }
   scheduler_.post(message, component_[message.to], arrived);
 }
 

@@ -131,7 +131,7 @@ TEST(Hbm, is_bound_by_latency_when_little_is_under_way) {
   const double latency = static_cast<double>(one.cycles) / ((1 << 16) / 512);
   const double ck = latency * 1.6 / 1.5;
   // request, activate (of half of the blocks: a row holds two), 16 columns, data, reply, 2 links
-  EXPECT_NEAR(ck, 64 + 31 / 2.0 + 15 * 4 + 20 + 2 + 96 + 2, 2);
+  EXPECT_NEAR(ck, 80 + 31 / 2.0 + 15 * 4 + 20 + 2 + 112 + 2, 2);
 }
 
 TEST(Hbm, takes_the_same_time_on_any_processor_clock) {

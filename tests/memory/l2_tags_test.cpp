@@ -61,13 +61,14 @@ TEST(L2Tags, keep_whole_atoms_where_asked) {
   EXPECT_EQ(tags.present(0, 2), 0b0100);
 }
 
-TEST(L2Tags, know_which_sectors_the_other_half_holds) {
+TEST(L2Tags, know_which_lines_the_other_half_holds) {
   L2Tags tags(1024, 16, 16);
   L2Tags::Victims none;
   tags.read(0, 1, 0xff, false, none);
-  tags.mark_copied(0, 1, 0x3c);
-  EXPECT_EQ(tags.write(0, 1, 0x0f, none), 0x0c);
-  EXPECT_EQ(tags.write(0, 1, 0x0f, none), 0);  // dropped there
+  tags.mark_copied(0, 1, 0x30);
+  EXPECT_EQ(tags.write(0, 1, 0x0f, none), 0);
+  EXPECT_EQ(tags.write(0, 1, 0xf0, none), 0xf0);
+  EXPECT_EQ(tags.write(0, 1, 0xf0, none), 0);  // the whole line was dropped there
 }
 
 TEST(L2Tags, spread_a_slices_blocks_evenly_over_its_sets) {

@@ -27,7 +27,8 @@ class Processor : public sc_core::sc_module, public engine::Component {
  public:
   Processor(const sc_core::sc_module_name& name, std::uint32_t limit,
             std::function<bool(Access&)> next)
-      : sc_module(name), memory("memory"), limit_(limit), next_(std::move(next)) {
+      : sc_module(name), memory("memory"), limit_(limit), next_(std::move(next)), sent_at_(limit) {
+    for (std::uint32_t i = limit; i > 0; --i) free_.push_back(i - 1);
     more_ = next_(access_);
   }
 
@@ -42,10 +43,12 @@ class Processor : public sc_core::sc_module, public engine::Component {
     m.address = access_.address;
     m.data = access_.mask;
     m.count = access_.count;
-    m.tag = requests++;
+    m.tag = free_.back();
+    free_.pop_back();
     m.from = id;
+    ++requests;
     ++outstanding_;
-    sent_at.push_back(now);
+    sent_at_[m.tag] = now;
     memory->send(m, now);
     more_ = next_(access_);
     if (more_ && outstanding_ < limit_) due_ = now + 1;
@@ -55,7 +58,8 @@ class Processor : public sc_core::sc_module, public engine::Component {
     ++responses;
     --outstanding_;
     last = now;
-    latency = now - sent_at[m.tag];
+    latency = now - sent_at_[m.tag];
+    free_.push_back(m.tag);
     latency_sum += latency;
     answer = m;
     checksum = (checksum ^ (now << 20) ^ m.tag) * 0x9e3779b97f4a7c15u;
@@ -72,12 +76,13 @@ class Processor : public sc_core::sc_module, public engine::Component {
   std::uint32_t id = 0, requests = 0, responses = 0;
   engine::Cycle last = 0, latency = 0;
   std::uint64_t latency_sum = 0, checksum = 0;
-  std::vector<engine::Cycle> sent_at;
   engine::Message answer;
 
  private:
   std::uint32_t limit_, outstanding_ = 0;
   std::function<bool(Access&)> next_;
+  std::vector<engine::Cycle> sent_at_;  ///< by tag
+  std::vector<std::uint32_t> free_;     ///< tags
   Access access_;
   bool more_ = false;
   engine::Cycle due_ = engine::kNever;
