@@ -6,8 +6,8 @@
 
 namespace xpusim::stats {
 
-/// The cycle ledger of a unit: each cycle that it lives is charged to exactly one reason, so the sum
-/// over the reasons equals the cycles lived. `Reason` is an enum class ending in kCount.
+/// The cycle ledger of a unit: each cycle that it lives is charged to exactly one reason, so the
+/// sum over the reasons equals the cycles lived. `Reason` is an enum class ending in kCount.
 template <class Reason>
 class Ledger {
  public:
@@ -20,9 +20,10 @@ class Ledger {
     charged_ = until;
   }
   void start_at(std::uint64_t cycle) { start_ = charged_ = cycle; }
-  std::uint64_t charged() const { return charged_; }         ///< all cycles before this one are charged
+  std::uint64_t charged() const { return charged_; }  ///< all cycles before this one are charged
   std::uint64_t lived() const { return charged_ - start_; }
   std::uint64_t of(Reason r) const { return spent_[static_cast<std::size_t>(r)]; }
+  /// The sum over the reasons; equals lived().
   std::uint64_t sum() const {
     std::uint64_t s = 0;
     for (auto v : spent_) s += v;
@@ -32,6 +33,24 @@ class Ledger {
  private:
   std::array<std::uint64_t, kReasons> spent_{};
   std::uint64_t start_ = 0, charged_ = 0;
+};
+
+/// The ledgers of like units added up.
+template <class Reason>
+class LedgerSum {
+ public:
+  void add(const Ledger<Reason>& ledger) {
+    for (std::size_t r = 0; r < spent_.size(); ++r) spent_[r] += ledger.of(static_cast<Reason>(r));
+    lived_ += ledger.lived();
+    ++units_;
+  }
+  std::uint64_t of(Reason r) const { return spent_[static_cast<std::size_t>(r)]; }
+  std::uint64_t lived() const { return lived_; }
+  std::uint64_t units() const { return units_; }
+
+ private:
+  std::array<std::uint64_t, Ledger<Reason>::kReasons> spent_{};
+  std::uint64_t lived_ = 0, units_ = 0;
 };
 
 }  // namespace xpusim::stats
