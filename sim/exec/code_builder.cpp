@@ -36,7 +36,11 @@ class CodeBuilder {
   // Slots.
   std::uint32_t new_slot(kernel::Type type);
   std::uint32_t define(const Value& v);
-  std::uint32_t slot(const Value& v) const { return code_->slot_of.at(&v); }
+  /// The slot of a value. One that nothing has defined is the result of an op that was refused.
+  std::uint32_t slot(const Value& v) {
+    const auto it = code_->slot_of.find(&v);
+    return it == code_->slot_of.end() ? define(v) : it->second;
+  }
   std::uint32_t site(const Op& op) {
     return code_->sites.try_emplace(&op, static_cast<std::uint32_t>(code_->sites.size()))
         .first->second;
@@ -50,8 +54,7 @@ class CodeBuilder {
                    const std::vector<std::uint32_t>& to);
   std::uint32_t here() const { return static_cast<std::uint32_t>(out_->size()); }
   void land(std::size_t jump) { (*out_)[jump].target = here(); }
-  std::vector<std::uint32_t> slots_of(const std::vector<Value*>& values,
-                                      std::size_t first = 0) const;
+  std::vector<std::uint32_t> slots_of(const std::vector<Value*>& values, std::size_t first = 0);
 
   // Ops.
   void region(const Region& r);
@@ -64,7 +67,7 @@ class CodeBuilder {
   void call(const Op& o);
   void function_return(const Op& o);
   std::uint32_t combination(const Op& o);
-  bool is_fixed(const Op& o) const;
+  bool is_fixed(const Op& o);
   void problem(const Op& o, std::string message) { problems_.error(o.line(), std::move(message)); }
 
   /// Where the function that is being expanded returns to.
@@ -106,7 +109,7 @@ std::uint32_t CodeBuilder::new_slot(kernel::Type type) {
 std::uint32_t CodeBuilder::define(const Value& v) { return code_->slot_of[&v] = new_slot(v.type); }
 
 std::vector<std::uint32_t> CodeBuilder::slots_of(const std::vector<Value*>& values,
-                                                 std::size_t first) const {
+                                                 std::size_t first) {
   std::vector<std::uint32_t> slots;
   for (std::size_t k = first; k < values.size(); ++k) slots.push_back(slot(*values[k]));
   return slots;
@@ -164,7 +167,7 @@ void CodeBuilder::region(const Region& r) {
   }
 }
 
-bool CodeBuilder::is_fixed(const Op& o) const {
+bool CodeBuilder::is_fixed(const Op& o) {
   return !in_combination_ && o.regions.empty() &&
          std::all_of(o.operands.begin(), o.operands.end(),
                      [this](const Value* v) { return fixed_.contains(slot(*v)); });

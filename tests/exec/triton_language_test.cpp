@@ -1,0 +1,234 @@
+// Kernels that use more of the language: gathers, transposes, loops, integers, narrow types.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "tests/exec/kernel_harness.h"
+
+namespace xpusim::exec {
+namespace {
+
+using Values = std::vector<double>;
+
+Init randint(double n, std::uint64_t seed) {
+  Init i;
+  i.kind = Init::Kind::kRandint;
+  i.value = n;
+  i.seed = seed;
+  return i;
+}
+
+void for_forms(const std::string& kernel,
+               const std::function<void(std::shared_ptr<const kernel::Module>)>& check) {
+  for (const char* extension : {".ttir", ".ttgir"}) {
+    for (const auto& path : kernel_files("triton/ir", kernel, extension)) {
+      SCOPED_TRACE(path.filename().string());
+      const auto module = read_kernel(path);
+      ASSERT_TRUE(module);
+      check(module);
+    }
+  }
+}
+
+std::int64_t cdiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// The extents of the ranges of a kernel, in order: its BLOCK_M and BLOCK_N.
+std::vector<std::int64_t> blocks_of(const kernel::Module& m) {
+  std::vector<std::int64_t> sizes;
+  for (const auto& op : m.kernel()->entry().ops) {
+    if (op->name() == "tt.make_range") sizes.push_back(op->int_attr("end"));
+  }
+  return sizes;
+}
+
+TEST(TritonLanguage, DoesTransposeTransposeRaggedMatrices) {
+  for_forms("transpose", [](auto module) {
+    const auto sizes = blocks_of(*module);
+    const std::int64_t bm = sizes.front();
+    const std::int64_t bn = sizes.size() > 2 ? sizes[2] : sizes.back();
+    const std::int64_t m = bm + 3, n = 2 * bn - 5;
+    KernelRun k(module);
+    k.tensor("x_ptr", DType::kF32, {m, n}, randn(1));
+    k.tensor("out_ptr", DType::kF32, {n, m}, zeros());
+    k.integer("M", m);
+    k.integer("N", n);
+    ASSERT_TRUE(k.run({cdiv(m, 16), cdiv(n, 16), 1}))
+        << k.error.message;  // enough for any block size
+    const Values x = k.values("x_ptr"), out = k.values("out_ptr");
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        ASSERT_EQ(out[static_cast<std::size_t>(j * m + i)], x[static_cast<std::size_t>(i * n + j)]);
+      }
+    }
+  });
+}
+
+TEST(TritonLanguage, DoesAStridedCopyTakeEveryNthElement) {
+  for_forms("strided_copy", [](auto module) {
+    const std::int64_t block = block_size(*module), n = 2 * block - 9;
+    std::int64_t stride = 1;
+    for (const auto& op : module->kernel()->entry().ops) {
+      const kernel::Attr v = op->name() == "arith.constant" ? op->attr("value") : nullptr;
+      if (v && v->kind == kernel::AttrKind::kDenseElements) stride = v->ints[0];
+    }
+    KernelRun k(module);
+    k.tensor("x_ptr", DType::kF32, {n * stride}, randn(1));
+    k.tensor("out_ptr", DType::kF32, {n}, zeros());
+    k.integer("n", n);
+    ASSERT_TRUE(k.run({2, 1, 1})) << k.error.message;
+    const Values x = k.values("x_ptr"), out = k.values("out_ptr");
+    for (std::int64_t i = 0; i < n; ++i) {
+      ASSERT_EQ(out[static_cast<std::size_t>(i)], x[static_cast<std::size_t>(i * stride)])
+          << stride;
+    }
+  });
+}
+
+TEST(TritonLanguage, DoGatheredRowsComeFromTheTable) {
+  for_forms("gather_rows", [](auto module) {
+    const std::int64_t columns = block_size(*module) - 1;
+    for (const bool values : {true, false}) {
+      KernelRun k(module);
+      k.tensor("table_ptr", DType::kF32, {100, columns}, randn(1));
+      k.tensor("index_ptr", DType::kI32, {6}, randint(100, 2));
+      k.tensor("out_ptr", DType::kF32, {6, columns}, zeros());
+      k.integer("n_cols", columns);
+      ASSERT_TRUE(k.run({6, 1, 1}, values)) << k.error.message;
+      const Values x = k.values("table_ptr"), index = k.values("index_ptr"),
+                   out = k.values("out_ptr");
+      const auto c = static_cast<std::size_t>(columns);
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        const double expected = x[static_cast<std::size_t>(index[i / c]) * c + i % c];
+        ASSERT_EQ(out[i], values ? expected : 0.0);  // without values nothing is written
+      }
+    }
+  });
+}
+
+TEST(TritonLanguage, DoAtomicsCountAHistogram) {
+  for_forms("histogram_atomic", [](auto module) {
+    const std::int64_t n = 3 * block_size(*module) - 17;
+    std::int64_t bins = 0;
+    for (const auto& op : module->kernel()->entry().ops) {
+      if (op->name() == "arith.remsi") bins = op->operands[1]->def->attr("value")->ints[0];
+    }
+    KernelRun k(module);
+    k.tensor("x_ptr", DType::kI32, {n}, randint(1000000, 2));
+    k.tensor("hist_ptr", DType::kI32, {bins}, zeros());
+    k.integer("n", n);
+    ASSERT_TRUE(k.run({3, 1, 1})) << k.error.message;
+    const Values x = k.values("x_ptr"), h = k.values("hist_ptr");
+    Values expected(h.size());
+    for (const double v : x) ++expected[static_cast<std::size_t>(v) % expected.size()];
+    EXPECT_EQ(h, expected);
+  });
+}
+
+TEST(TritonLanguage, DoesArgmaxFindTheFirstLargest) {
+  for_forms("row_argmax", [](auto module) {
+    const std::int64_t columns = block_size(*module) - 5;
+    KernelRun k(module);
+    k.tensor("x_ptr", DType::kF32, {4, columns}, randint(50, 3));  // with ties
+    k.tensor("out_ptr", DType::kI32, {4}, zeros());
+    k.integer("n_cols", columns);
+    ASSERT_TRUE(k.run({4, 1, 1})) << k.error.message;
+    const Values x = k.values("x_ptr"), out = k.values("out_ptr");
+    for (std::size_t r = 0; r < 4; ++r) {
+      const auto row = x.begin() + static_cast<std::ptrdiff_t>(r) * columns;
+      EXPECT_EQ(out[r], static_cast<double>(std::max_element(row, row + columns) - row));
+    }
+  });
+}
+
+TEST(TritonLanguage, DoesAStencilStayInsideItsImage) {
+  for_forms("stencil_5pt", [](auto module) {
+    const std::int64_t h = 70, w = 150;
+    KernelRun k(module);
+    k.tensor("x_ptr", DType::kF32, {h, w}, randn(3));
+    k.tensor("out_ptr", DType::kF32, {h, w}, zeros());
+    k.integer("H", h);
+    k.integer("W", w);
+    ASSERT_TRUE(k.run({70, 150, 1})) << k.error.message;  // more blocks than needed: masked off
+    const Values x = k.values("x_ptr"), out = k.values("out_ptr");
+    const auto at = [&](std::int64_t r, std::int64_t c) {
+      return r < 0 || c < 0 || r >= h || c >= w ? 0.0 : x[static_cast<std::size_t>(r * w + c)];
+    };
+    for (std::int64_t r = 0; r < h; ++r) {
+      for (std::int64_t c = 0; c < w; ++c) {
+        const double sum = at(r, c) + at(r - 1, c) + at(r + 1, c) + at(r, c - 1) + at(r, c + 1);
+        ASSERT_NEAR(out[static_cast<std::size_t>(r * w + c)], 0.2 * sum, 2e-6);
+      }
+    }
+  });
+}
+
+TEST(TritonLanguage, IsIntegerArithmeticThatOfC) {
+  for_forms("integer_mix", [](auto module) {
+    const std::int64_t n = 2 * block_size(*module) - 1;
+    KernelRun k(module);
+    k.tensor("x_ptr", DType::kI32, {n}, randint(2147483647, 2));
+    k.tensor("out_ptr", DType::kI32, {n}, zeros());
+    k.integer("n", n);
+    k.integer("divisor", 37);
+    ASSERT_TRUE(k.run({2, 1, 1})) << k.error.message;
+    const Values xs = k.values("x_ptr"), out = k.values("out_ptr");
+    for (std::size_t i = 0; i < xs.size(); ++i) {
+      const auto x = static_cast<std::int32_t>(xs[i]);
+      const auto u = static_cast<std::uint32_t>(x);
+      const std::uint32_t y =
+          static_cast<std::uint32_t>(x / 37 + x % 37) + static_cast<std::uint32_t>(x / 7) * 3u +
+          static_cast<std::uint32_t>(x % 1000) + ((u << 3) ^ static_cast<std::uint32_t>(x >> 5));
+      ASSERT_EQ(out[i], static_cast<double>(static_cast<std::int32_t>(y))) << x;
+    }
+  });
+}
+
+TEST(TritonLanguage, DoesDequantizeRoundToBf16) {
+  for_forms("dequantize", [](auto module) {
+    const std::int64_t columns = block_size(*module) - 1;
+    KernelRun k(module);
+    k.tensor("q_ptr", DType::kI8, {3, columns}, randint(127, 2));
+    k.tensor("scale_ptr", DType::kF32, {3}, randn(4));
+    k.tensor("out_ptr", DType::kBF16, {3, columns}, zeros());
+    k.integer("n_cols", columns);
+    ASSERT_TRUE(k.run({3, 1, 1})) << k.error.message;
+    const Values q = k.values("q_ptr"), s = k.values("scale_ptr"), out = k.values("out_ptr");
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const auto f = static_cast<float>(q[i] * s[i / static_cast<std::size_t>(columns)]);
+      ASSERT_EQ(out[i], decode(DType::kBF16, encode(DType::kBF16, static_cast<double>(f))));
+    }
+  });
+}
+
+TEST(TritonLanguage, DoPersistentProgramsShareTheTiles) {
+  for_forms("persistent_scale", [](auto module) {
+    const std::int64_t n = 100000;
+    KernelRun k(module);
+    k.tensor("x_ptr", DType::kF32, {n}, randn(4));
+    k.tensor("out_ptr", DType::kF32, {n}, zeros());
+    k.integer("n", n);
+    k.real("factor", 2.0);
+    ASSERT_TRUE(k.run({132, 1, 1})) << k.error.message;
+    const Values x = k.values("x_ptr"), out = k.values("out_ptr");
+    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(out[i], 2 * x[i]);
+  });
+}
+
+TEST(TritonLanguage, DoesASortSort) {
+  for_forms("sort_rows", [](auto module) {
+    const std::int64_t columns = block_size(*module);
+    KernelRun k(module);
+    k.tensor("x_ptr", DType::kF32, {2, columns}, randn(4));
+    k.tensor("out_ptr", DType::kF32, {2, columns}, zeros());
+    ASSERT_TRUE(k.run({2, 1, 1})) << k.error.message;
+    Values expected = k.values("x_ptr");
+    std::sort(expected.begin(), expected.begin() + columns);
+    std::sort(expected.begin() + columns, expected.end());
+    EXPECT_EQ(k.values("out_ptr"), expected);
+  });
+}
+
+}  // namespace
+}  // namespace xpusim::exec
