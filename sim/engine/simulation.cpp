@@ -3,7 +3,8 @@
 
 #include "sim/engine/system.h"
 
-/// The library's own main() calls it. Ours does not, and nobody else may.
+/// The library has a main() that prints a banner and calls this; the program's own main() takes its
+/// place, so neither ever runs, but the library does not link without it.
 extern "C" int sc_main(int, char*[]) { return EXIT_FAILURE; }
 
 namespace xpusim::engine {
@@ -28,7 +29,6 @@ bool in_use(const sc_core::sc_simcontext& context) {
 }  // namespace
 
 void fresh_simulation() {
-  setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 1);
   std::erase_if(contexts(), [](sc_core::sc_simcontext* context) {
     if (in_use(*context)) return false;
     delete context;

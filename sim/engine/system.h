@@ -64,7 +64,7 @@ class SystemRunner {
 /// Installs a fresh sc_simcontext with 1 fs resolution: one simulated system after another in one
 /// process (tests, several launches). Call before the first module of a system is made, and after
 /// the modules of the last one are gone (if some are still alive, their context is kept for them).
-/// SystemC prints no banner and no notes; its errors become exceptions that SystemRunner catches.
+/// SystemC's notes are silenced; its errors become exceptions that SystemRunner catches.
 void fresh_simulation();
 
 }  // namespace xpusim::engine

@@ -6,28 +6,30 @@
 
 namespace xpusim::engine {
 
-bool Watchdog::stalled(Femto now) {
-  if (now - since_ < SystemRunner::kStall) return false;
-  std::uint64_t done = 0;
-  bool counts = false;
+Watchdog::Progress Watchdog::progress() const {
+  Progress sum;
   for (const Scheduler* domain : domains_) {
-    done += domain->messages();
+    sum.done += domain->messages();
     for (std::uint32_t id = 0; id < domain->component_count(); ++id) {
       const std::uint64_t retired = domain->component(id).retired();
       if (retired == kNever) continue;
-      counts = true;
-      done += retired;
+      sum.counted = true;
+      sum.done += retired;
     }
   }
-  const bool stands = counts && done == seen_;
-  seen_ = done;
-  since_ = now;
-  return stands;
+  return sum;
+}
+
+bool Watchdog::stalled(Femto now) {
+  if (now - since_ < SystemRunner::kStall) return false;
+  const Progress last = last_;
+  restart(now);
+  return last_.counted && last_.done == last.done;
 }
 
 void Watchdog::restart(Femto now) {
   since_ = now;
-  seen_ = kNever;
+  last_ = progress();
 }
 
 std::string Watchdog::waiting() const {

@@ -22,8 +22,14 @@ class Watchdog {
   std::string waiting() const;
 
  private:
+  struct Progress {
+    std::uint64_t done = 0;  ///< messages delivered and work completed
+    bool counted = false;    ///< at least one worker counts
+  };
+  Progress progress() const;
+
   const std::vector<Scheduler*>& domains_;
-  std::uint64_t seen_ = 0;  ///< messages delivered and work completed
+  Progress last_;
   Femto since_ = 0;
 };
 
