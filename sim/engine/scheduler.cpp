@@ -42,7 +42,7 @@ void Scheduler::order_sources(const std::vector<Scheduler*>& domains) {
 
 bool Scheduler::run_due(Cycle limit) {
   for (Cycle c = next(); c < limit; c = next()) {
-    enter(c);
+    if (c != now_) enter(c);
     run_cycle();
     enter(c + 1);
     if (pause_) [[unlikely]] {
