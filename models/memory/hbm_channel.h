@@ -43,7 +43,7 @@ class HbmChannel {
  public:
   using Ck = std::uint64_t;
   static constexpr Ck kNever = std::numeric_limits<Ck>::max();
-  static constexpr std::uint32_t kMaxBanks = 64;
+  static constexpr std::uint32_t kMaxBanks = 32;
 
   struct Request {
     std::uint32_t id;
@@ -76,7 +76,7 @@ class HbmChannel {
 
  private:
   static constexpr std::uint16_t kNone = 0xffff;
-  using BankMask = std::uint64_t;
+  using BankMask = std::uint32_t;
 
   /// A request inside a run: it is done when the run's first `end` columns are.
   struct Part {
@@ -156,7 +156,7 @@ class HbmChannel {
   void refresh(BankMask banks, Ck now);
   void refresh_while_idle(Ck until);
   BankMask all_banks() const {
-    return t_.banks == 64 ? ~BankMask{0} : (BankMask{1} << t_.banks) - 1;
+    return t_.banks == kMaxBanks ? ~BankMask{0} : (BankMask{1} << t_.banks) - 1;
   }
 
   void charge(Ck now);
