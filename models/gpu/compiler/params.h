@@ -20,12 +20,11 @@ struct CompilerParams {
   std::int64_t uniform_to_vector_latency = 12;
   std::int64_t fp64_latency = 8;
   std::int64_t max_stall = 15;
-  std::int64_t alu_issue = 2;
-  std::int64_t load_guess = 44;
+  std::int64_t load_guess = 32;
   std::int64_t shared_guess = 30;
   std::int64_t mufu_guess = 20;
   std::int64_t occupancy_registers = 32;
-  std::int64_t max_registers = 255;
+  double longest_trade = 1.5;
   std::int64_t reserved_registers = 2;
 
   static constexpr auto schema() {
@@ -44,8 +43,6 @@ struct CompilerParams {
         field("fp64_latency", &P::fp64_latency, Unit::kCycles, "result of the FP64 pipe", 1, 15),
         field("max_stall", &P::max_stall, Unit::kCycles, "largest stall a control word holds", 1,
               15),
-        field("alu_issue", &P::alu_issue, Unit::kCycles,
-              "cycles between two instructions of one warp on the ALU pipe", 1, 8),
         field("load_guess", &P::load_guess, Unit::kCycles,
               "global load, as the scheduler guesses it", 1, 1000),
         field("shared_guess", &P::shared_guess, Unit::kCycles,
@@ -54,7 +51,8 @@ struct CompilerParams {
               1000),
         field("occupancy_registers", &P::occupancy_registers, Unit::kCount,
               "registers a thread at which every warp slot can be filled", 16, 255),
-        field("max_registers", &P::max_registers, Unit::kCount, "most registers a thread", 16, 255),
+        field("longest_trade", &P::longest_trade, Unit::kRatio,
+              "how much longer a block may get for the sake of occupancy", 1, 10),
         field("reserved_registers", &P::reserved_registers, Unit::kCount,
               "added to what the code uses", 0, 8)};
   }

@@ -95,40 +95,86 @@ std::vector<Request> requests(const MachineCode& code, const std::vector<Interva
     }
     list.push_back(std::move(request));
   }
-  std::stable_sort(list.begin(), list.end(),
-                   [](const Request& a, const Request& b) { return a.begin < b.begin; });
+  // Larger ones first: they are the harder to fit, and the others fill the gaps that they leave.
+  std::stable_sort(list.begin(), list.end(), [](const Request& a, const Request& b) {
+    const auto n = a.members.size(), m = b.members.size();
+    return n != m ? n > m : a.begin < b.begin;
+  });
   return list;
 }
 
-}  // namespace
-
-Allocation allocate(const MachineCode& code) {
-  const std::vector<Interval> live = live_intervals(code);
-  std::array<File, 3> files{File(kFileSizes[0]), File(kFileSizes[1]), File(kFileSizes[2])};
-  Allocation where;
-  where.number.assign(code.registers.size(), 0);
-  files[0].take(1, {0, ~std::size_t{0} - 1});  // R1: the stack pointer
-  for (const Request& request : requests(code, live)) {
-    const std::size_t n = request.members.size();
-    File& file = files[static_cast<std::size_t>(code.registers[request.members[0]])];
-    for (std::size_t base = 0;; base += n) {
-      while (base + n > file.size()) file.grow();
-      bool fits = true;
-      for (std::size_t m = 0; m < n && fits; ++m) {
-        fits = !live[request.members[m]].used() || file.is_free(base + m, live[request.members[m]]);
+/// Places one request after another; where a source dies, its registers are tried first.
+class Allocator {
+ public:
+  explicit Allocator(const MachineCode& code)
+      : code_(code), live_(live_intervals(code)), placed_(code.registers.size()) {
+    where_.number.assign(code.registers.size(), 0);
+    sources_.resize(code.registers.size());
+    for (const auto& block : code.blocks) {
+      for (const auto& i : block.code) {
+        for (VReg d : i.defs) {
+          if (sources_[d].empty()) sources_[d].assign(i.uses.begin(), i.uses.end());
+        }
       }
-      if (!fits) continue;
-      for (std::size_t m = 0; m < n; ++m) {
-        where.number[request.members[m]] = static_cast<std::uint16_t>(base + m);
-        if (live[request.members[m]].used()) file.take(base + m, live[request.members[m]]);
-      }
-      break;
     }
   }
-  where.general = files[0].highest();
-  where.uniform = files[1].highest();
-  where.predicate = files[2].highest();
-  return where;
-}
+
+  Allocation run() {
+    files_[0].take(1, {0, ~std::size_t{0} - 1});  // R1: the stack pointer
+    for (const Request& request : requests(code_, live_)) place(request.members);
+    where_.general = files_[0].highest();
+    where_.uniform = files_[1].highest();
+    where_.predicate = files_[2].highest();
+    return std::move(where_);
+  }
+
+ private:
+  File& file_of(VReg r) { return files_[static_cast<std::size_t>(code_.registers[r])]; }
+
+  bool fits(const Tuple& members, std::size_t base) {
+    File& file = file_of(members[0]);
+    while (base + members.size() > file.size()) file.grow();
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      const Interval& want = live_[members[m]];
+      if (want.used() && !file.is_free(base + m, want)) return false;
+    }
+    return true;
+  }
+  void take(const Tuple& members, std::size_t base) {
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      where_.number[members[m]] = static_cast<std::uint16_t>(base + m);
+      placed_[members[m]] = true;
+      if (live_[members[m]].used()) file_of(members[m]).take(base + m, live_[members[m]]);
+    }
+  }
+  void place(const Tuple& members) {
+    const std::size_t n = members.size();
+    for (std::size_t m = 0; m < n; ++m) {
+      for (VReg source : sources_[members[m]]) {
+        if (!placed_[source] || code_.registers[source] != code_.registers[members[m]]) continue;
+        const std::size_t at = where_.number[source];
+        if (at < m || (at - m) % n != 0 || !fits(members, at - m)) continue;
+        take(members, at - m);
+        return;
+      }
+    }
+    for (std::size_t base = 0;; base += n) {
+      if (!fits(members, base)) continue;
+      take(members, base);
+      return;
+    }
+  }
+
+  const MachineCode& code_;
+  std::vector<Interval> live_;
+  std::array<File, 3> files_{File(kFileSizes[0]), File(kFileSizes[1]), File(kFileSizes[2])};
+  std::vector<bool> placed_;
+  std::vector<VRegList> sources_;  // [vreg] of its first definition
+  Allocation where_;
+};
+
+}  // namespace
+
+Allocation allocate(const MachineCode& code) { return Allocator(code).run(); }
 
 }  // namespace xpusim::gpu

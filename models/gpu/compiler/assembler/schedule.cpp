@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <cstdint>
-#include <limits>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -9,17 +9,21 @@
 namespace xpusim::gpu {
 namespace {
 
+constexpr std::size_t kWindow = 64;
+constexpr int kNoBudget = 1 << 20;
+
 /// What must come before an instruction, and how long before.
 struct Edge {
   std::uint32_t to;
   std::int32_t latency;
+  bool memory;  // by effects on memory, not by a register
 };
 
 struct Node {
-  std::vector<Edge> after;    // who waits for this one
-  int waiting_for = 0;        // predecessors not yet scheduled
-  std::int64_t earliest = 0;  // cycle
-  std::int64_t path = 0;      // guessed cycles from its issue to the block's end
+  std::vector<Edge> after;            // who waits for this one
+  std::vector<std::uint32_t> before;  // whose registers it needs, in the order of its operands
+  int waiting_for = 0;                // predecessors not yet scheduled
+  std::int64_t earliest = 0;          // cycle
 };
 
 std::int64_t guess(const MachineInstruction& i, VReg result, const MachineCode& code,
@@ -52,21 +56,18 @@ class Graph {
       order_registers(at);
       order_effects(at);
     }
-    for (std::size_t at = nodes_.size(); at-- > 0;) {
-      for (const Edge& e : nodes_[at].after) {
-        nodes_[at].path = std::max(nodes_[at].path, e.latency + nodes_[e.to].path);
-      }
-    }
   }
   std::vector<Node>& nodes() { return nodes_; }
+  const std::vector<Node>& nodes() const { return nodes_; }
 
  private:
   static constexpr std::uint32_t kNobody = ~0u;
 
-  void add(std::uint32_t from, std::uint32_t to, std::int64_t latency) {
+  void add(std::uint32_t from, std::uint32_t to, std::int64_t latency, bool memory = false) {
     if (from == to || from == kNobody) return;
-    nodes_[from].after.push_back({to, static_cast<std::int32_t>(latency)});
+    nodes_[from].after.push_back({to, static_cast<std::int32_t>(latency), memory});
     ++nodes_[to].waiting_for;
+    if (!memory) nodes_[to].before.push_back(from);
   }
   void read(std::uint32_t at, VReg r) {
     if (last_write_[r] != kNobody) {
@@ -86,12 +87,12 @@ class Graph {
     }
   }
   void after_all(const std::vector<std::uint32_t>& earlier, std::uint32_t at) {
-    for (std::uint32_t e : earlier) add(e, at, 1);
+    for (std::uint32_t e : earlier) add(e, at, 1, true);
   }
   void order_effects(std::uint32_t at) {
     const MemoryEffect effect = block_.code[at].effect;
     if (effect == MemoryEffect::kNone) return;
-    add(barrier_, at, 1);
+    add(barrier_, at, 1, true);
     switch (effect) {
       case MemoryEffect::kGlobalLoad:
         after_all(global_stores_, at);
@@ -115,7 +116,7 @@ class Graph {
           list->clear();
         }
         if (effect == MemoryEffect::kEnd) {
-          for (std::uint32_t e = 0; e < at; ++e) add(e, at, 0);
+          for (std::uint32_t e = 0; e < at; ++e) add(e, at, 0, true);
         }
         barrier_ = at;
     }
@@ -131,46 +132,69 @@ class Graph {
   std::vector<std::uint32_t> global_loads_, global_stores_, shared_loads_, shared_stores_;
 };
 
-/// Registers alive while a block is put in order, counted as instructions are placed.
+/// Registers alive while a block is put in order, counted as instructions are placed. The
+/// destination of a vector load takes all its registers at once, when the first of them is written.
 class Pressure {
  public:
-  Pressure(const MachineCode& code, const MachineBlock& block) : code_(code) {
-    left_.resize(code.registers.size());
-    alive_.resize(code.registers.size());
+  Pressure(const MachineCode& code, const MachineBlock& block)
+      : code_(code),
+        left_(code.registers.size()),
+        alive_(code.registers.size()),
+        whole_(code.tuples.size()) {
     for (const auto& i : block.code) {
       for_each_touched(i, [&](VReg r) { ++left_[r]; });
+      if (i.op != Opcode::kLdg) continue;
+      for (VReg r : i.defs) {
+        if (code.tuple_of[r] >= 0) whole_[static_cast<std::size_t>(code.tuple_of[r])] = true;
+      }
     }
   }
   /// Change of the number of live registers of a file if this instruction were next.
   int change(const MachineInstruction& i, RegFile file) const {
     int delta = 0;
+    const Tuple* begun = nullptr;
     for_each_touched(i, [&](VReg r) {
       if (code_.registers[r] != file) return;
       if (left_[r] == 1 && alive_[r]) --delta;
-      if (left_[r] > 1 && !alive_[r]) ++delta;
+      if (left_[r] == 1 || alive_[r]) return;
+      const Tuple* tuple = whole_tuple(r);
+      if (tuple && tuple == begun) return;
+      begun = tuple;
+      delta += tuple ? static_cast<int>(tuple->size()) : 1;
     });
     return delta;
   }
   void place(const MachineInstruction& i) {
     for_each_touched(i, [&](VReg r) {
-      int& live = code_.registers[r] == RegFile::kGeneral     ? general_
-                  : code_.registers[r] == RegFile::kPredicate ? predicate_
-                                                              : other_;
       if (--left_[r] == 0) {
-        if (alive_[r]) --live;
+        if (alive_[r]) --live_[file(r)];
         alive_[r] = false;
-      } else if (!alive_[r]) {
-        alive_[r] = true;
-        ++live;
+      } else if (const Tuple* tuple = whole_tuple(r); tuple && !alive_[r]) {
+        for (VReg member : *tuple) begin(member);
+      } else {
+        begin(r);
       }
     });
-    peak_ = std::max(peak_, general_);
+    peak_ = std::max(peak_, general());
   }
-  int general() const { return general_; }
-  int predicate() const { return predicate_; }
+  int general() const { return live_[file_of(RegFile::kGeneral)]; }
+  int predicate() const { return live_[file_of(RegFile::kPredicate)]; }
   int peak() const { return peak_; }
 
  private:
+  static std::size_t file_of(RegFile f) { return static_cast<std::size_t>(f); }
+  std::size_t file(VReg r) const { return file_of(code_.registers[r]); }
+  const Tuple* whole_tuple(VReg r) const {
+    const std::int32_t t = code_.tuple_of[r];
+    return t >= 0 && whole_[static_cast<std::size_t>(t)]
+               ? &code_.tuples[static_cast<std::size_t>(t)]
+               : nullptr;
+  }
+  void begin(VReg r) {
+    if (alive_[r]) return;
+    alive_[r] = true;
+    ++live_[file(r)];
+  }
   /// Visits every register once.
   template <class F>
   static void for_each_touched(const MachineInstruction& i, F&& f) {
@@ -188,10 +212,68 @@ class Pressure {
   const MachineCode& code_;
   std::vector<int> left_;  // touches not yet placed
   std::vector<bool> alive_;
-  int general_ = 0, predicate_ = 0, other_ = 0, peak_ = 0;
+  std::vector<bool> whole_;  // [tuple] destination of a load
+  int live_[3] = {};
+  int peak_ = 0;
 };
 
-/// One block's list scheduling.
+/// The order in which values are needed: effects in program order, before each what it depends on.
+std::vector<std::uint32_t> stream_order(const MachineBlock& block, const std::vector<Node>& nodes) {
+  const std::size_t count = nodes.size();
+  std::vector<std::uint32_t> rank(count, ~0u);
+  std::vector<std::size_t> visited(count, 0);  // predecessors looked at so far, plus one
+  std::uint32_t next = 0;
+  std::vector<std::uint32_t> stack;
+  for (std::uint32_t root = 0; root < count; ++root) {
+    const bool effect = block.code[root].effect != MemoryEffect::kNone &&
+                        block.code[root].effect != MemoryEffect::kGlobalLoad;
+    if (!effect || visited[root] != 0) continue;
+    stack.push_back(root);
+    while (!stack.empty()) {
+      const std::uint32_t at = stack.back();
+      const auto& before = nodes[at].before;
+      const std::size_t n = visited[at]++;
+      if (n < before.size()) {
+        const bool data_first = block.code[at].effect == MemoryEffect::kGlobalStore;
+        const std::uint32_t to = before[data_first ? before.size() - 1 - n : n];
+        if (visited[to] == 0) stack.push_back(to);
+      } else {
+        rank[at] = next++;
+        stack.pop_back();
+      }
+    }
+  }
+  for (auto& r : rank) {
+    if (r == ~0u) r = next++;
+  }
+  return rank;
+}
+
+/// Global loads and what computes their addresses and masks may run ahead of stalled instructions;
+/// other fetches too where registers are no matter.
+std::vector<bool> may_run_ahead(const MachineBlock& block, const std::vector<Node>& nodes,
+                                bool all_fetches) {
+  std::vector<bool> ahead(nodes.size());
+  for (std::size_t at = nodes.size(); at-- > 0;) {
+    const Opcode op = block.code[at].op;
+    const bool fetch =
+        op == Opcode::kLdc || op == Opcode::kS2r || op == Opcode::kS2ur || op == Opcode::kLds;
+    ahead[at] = op == Opcode::kLdg || (fetch && all_fetches);
+    for (const Edge& e : nodes[at].after) {
+      ahead[at] = ahead[at] || (ahead[e.to] && !e.memory && block.code[e.to].op != Opcode::kLds);
+    }
+  }
+  return ahead;
+}
+
+/// Lane registers that leave room for the most warps (R1 is the stack pointer).
+int full_occupancy(const CompilerParams& params) {
+  return static_cast<int>(params.occupancy_registers - params.reserved_registers - 1);
+}
+
+/// One block's list scheduling, in stream order as far as latencies and registers allow.
+/// Instructions that need more registers go ahead of stalled ones only if they start or feed a
+/// load.
 class Scheduler {
  public:
   Scheduler(const MachineCode& code, const MachineBlock& block, const CompilerParams& params,
@@ -200,7 +282,14 @@ class Scheduler {
         params_(params),
         graph_(code, block, params),
         pressure_(code, block),
-        budget_(budget) {}
+        budget_(budget),
+        comfortable_(budget == kNoBudget ? full_occupancy(params) : 0),
+        rank_(stream_order(block, graph_.nodes())),
+        ahead_(may_run_ahead(block, graph_.nodes(), budget == kNoBudget)),
+        placed_(rank_.size()) {
+    by_rank_.resize(rank_.size());
+    for (std::uint32_t at = 0; at < rank_.size(); ++at) by_rank_[rank_[at]] = at;
+  }
 
   std::vector<std::uint32_t> run() {
     auto& nodes = graph_.nodes();
@@ -218,33 +307,42 @@ class Scheduler {
     return order;
   }
   int peak() const { return pressure_.peak(); }
+  std::int64_t length() const { return now_; }
 
  private:
   void place(std::uint32_t at) {
     auto& nodes = graph_.nodes();
-    const MachineInstruction& i = block_.code[at];
     now_ = std::max(now_, nodes[at].earliest);
-    if (pipe_of(i.op) == Pipe::kAlu) {
-      now_ = std::max(now_, alu_free_);
-      alu_free_ = now_ + params_.alu_issue;
-    }
-    pressure_.place(i);
+    pressure_.place(block_.code[at]);
     for (const Edge& e : nodes[at].after) {
       nodes[e.to].earliest = std::max(nodes[e.to].earliest, now_ + e.latency);
       if (--nodes[e.to].waiting_for == 0) ready_.push_back(e.to);
     }
     ++now_;
+    placed_[rank_[at]] = true;
+    while (front_ < placed_.size() && (placed_[front_] || is_store(by_rank_[front_]))) ++front_;
   }
 
-  std::int64_t start(std::uint32_t at) {
-    const std::int64_t earliest = graph_.nodes()[at].earliest;
-    return pipe_of(block_.code[at].op) == Pipe::kAlu ? std::max(earliest, alu_free_) : earliest;
+  /// A constant that a masked load's idle lanes shall hold.
+  bool is_initial(std::uint32_t at) const {
+    return block_.code[at].uses.empty() && ahead_[at] && pipe_of(block_.code[at].op) == Pipe::kAlu;
+  }
+  /// Whether the load that this constant is for waits for nothing but constants.
+  bool load_waits_only(std::uint32_t at) const {
+    for (const Edge& e : graph_.nodes()[at].after) {
+      for (std::uint32_t other : graph_.nodes()[e.to].before) {
+        if (!placed_[rank_[other]] && !is_initial(other)) return false;
+      }
+    }
+    return true;
+  }
+  bool is_store(std::uint32_t at) const {
+    return block_.code[at].effect == MemoryEffect::kGlobalStore;
   }
 
-  /// Within the budget: what can issue now, longest path first. Beyond it: what frees registers.
   std::size_t choose() {
     std::size_t best = 0;
-    std::tuple<int, int, std::int64_t, std::int64_t, std::uint32_t> best_key{};
+    std::tuple<int, int, std::int64_t, std::uint32_t> best_key{};
     for (std::size_t n = 0; n < ready_.size(); ++n) {
       const std::uint32_t at = ready_[n];
       const MachineInstruction& i = block_.code[at];
@@ -252,9 +350,14 @@ class Scheduler {
       const int general = pressure_.change(i, RegFile::kGeneral);
       const bool no_predicate = predicates > 0 && pressure_.predicate() + predicates > kPredicates;
       const bool no_register = general > 0 && pressure_.general() + general > budget_;
-      const std::int64_t wait = std::max<std::int64_t>(0, start(at) - now_);
-      const std::tuple key{no_predicate + 0, no_register ? general : 0, wait,
-                           -graph_.nodes()[at].path, at};
+      bool too_early =
+          (general > 0 || predicates > 0) && rank_[at] > front_ + (ahead_[at] ? kWindow : 0);
+      if (is_initial(at) && pressure_.general() + general > comfortable_ && !load_waits_only(at)) {
+        too_early = true;
+      }
+      const std::int64_t wait = std::max<std::int64_t>(0, graph_.nodes()[at].earliest - now_);
+      const std::tuple key{no_predicate * 2 + (no_predicate || no_register ? general : 0),
+                           too_early + 0, wait, rank_[at]};
       if (n == 0 || key < best_key) {
         best = n;
         best_key = key;
@@ -268,16 +371,38 @@ class Scheduler {
   Graph graph_;
   Pressure pressure_;
   int budget_;
+  int comfortable_;                  // registers below which waste is no matter
+  std::vector<std::uint32_t> rank_;  // [instruction] place in the stream
+  std::vector<bool> ahead_;
+  std::vector<bool> placed_;  // [rank]
+  std::vector<std::uint32_t> by_rank_;
+  std::size_t front_ = 0;  // first rank not yet placed
   std::vector<std::uint32_t> ready_;
-  std::int64_t now_ = 0, alu_free_ = 0;
+  std::int64_t now_ = 0;
 };
+
+/// Schedules freely; and, if that needs more registers than full occupancy allows, once more within
+/// these, which stands unless it makes the block too much longer.
+std::vector<std::uint32_t> order_of(const MachineCode& code, const MachineBlock& block,
+                                    const CompilerParams& params) {
+  Scheduler free(code, block, params, kNoBudget);
+  auto order = free.run();
+  const int budget = full_occupancy(params);
+  if (free.peak() <= budget) return order;
+  Scheduler tight(code, block, params, budget);
+  auto tight_order = tight.run();
+  if (getenv("DBG"))
+    fprintf(stderr, "free %d %ld tight %d %ld\n", free.peak(), free.length(), tight.peak(),
+            tight.length());
+  const double limit = static_cast<double>(free.length()) * params.longest_trade;
+  return static_cast<double>(tight.length()) <= limit ? tight_order : order;
+}
 
 }  // namespace
 
 void schedule(MachineCode& code, const CompilerParams& params) {
   for (auto& block : code.blocks) {
-    Scheduler scheduler(code, block, params, std::numeric_limits<int>::max() / 2);
-    auto order = scheduler.run();
+    const auto order = order_of(code, block, params);
     std::vector<MachineInstruction> ordered;
     for (std::uint32_t at : order) ordered.push_back(std::move(block.code[at]));
     block.code = std::move(ordered);

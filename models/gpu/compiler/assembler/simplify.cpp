@@ -73,7 +73,7 @@ void share(MachineCode& code, MachineBlock& block, const std::vector<int>& write
 
 bool is_needed(const MachineInstruction& i, const std::vector<int>& reads) {
   if (i.op == Opcode::kS2r) return reads[i.defs[0]] != 0;
-  if (!is_pure(i) || i.immediate == kStackPointerParameter) return true;
+  if (!is_pure(i)) return true;
   for (VReg r : i.defs) {
     if (reads[r] != 0) return true;
   }

@@ -100,8 +100,7 @@ Expected<Lowered> Lowering::run() {
     error(*function_.op, "a function of several blocks is not yet lowered for the GPU");
   }
   builder_.set_line(line_of(*function_.op));
-  builder_.emit(Opcode::kLdc, "LDC", {builder_.general()}, {},
-                kStackPointerParameter);  // the stack pointer, R1
+  builder_.emit(Opcode::kLdc, "LDC", {}, {}, kStackPointerParameter);  // the stack pointer, R1
   for (const auto& op : entry.ops) lower(*op);
   if (diagnostics_.has_errors()) return fail(std::move(diagnostics_));
   out_.shared_bytes = shared_bytes_;

@@ -1,0 +1,111 @@
+// Control words of small programs, worked out by hand.
+
+#include <gtest/gtest.h>
+
+#include "models/gpu/compiler/assembler/assembler.h"
+
+namespace xpusim::gpu {
+namespace {
+
+Instruction make(Opcode op, std::vector<std::uint16_t> dst, std::vector<std::uint16_t> src) {
+  Instruction i;
+  i.op = op;
+  i.dst = std::move(dst);
+  i.src = std::move(src);
+  return i;
+}
+
+CompilerParams params() {
+  CompilerParams p;
+  p.alu_latency = p.fma_latency = 4;
+  p.predicate_latency = 13;
+  return p;
+}
+
+TEST(Control, ADependentPairOfAddsIssuesFourCyclesApart) {
+  std::vector<Instruction> code = {make(Opcode::kFma, {2}, {0, 1}), make(Opcode::kFma, {3}, {2, 2}),
+                                   make(Opcode::kExit, {}, {})};
+  set_control(code, params());
+  EXPECT_EQ(code[0].stall, 4);
+  EXPECT_EQ(code[1].stall, 1);
+}
+
+TEST(Control, IndependentInstructionsInBetweenHideTheLatency) {
+  std::vector<Instruction> code = {make(Opcode::kFma, {2}, {0, 1}), make(Opcode::kFma, {3}, {0, 1}),
+                                   make(Opcode::kFma, {4}, {0, 1}),
+                                   make(Opcode::kFma, {5}, {2, 2})};
+  set_control(code, params());
+  EXPECT_EQ(code[0].stall, 1);
+  EXPECT_EQ(code[1].stall, 1);
+  EXPECT_EQ(code[2].stall, 2);  // issues at 2, its successor at 4
+}
+
+TEST(Control, AGuardWaitsForItsPredicateThirteenCycles) {
+  std::vector<Instruction> code = {make(Opcode::kAlu, {}, {0}), make(Opcode::kExit, {}, {})};
+  code[0].pdst = {3};
+  code[1].guard = 3;
+  set_control(code, params());
+  EXPECT_EQ(code[0].stall, 13);
+}
+
+TEST(Control, LoadsRaiseScoreboardsThatTheirReadersWaitFor) {
+  std::vector<Instruction> code = {make(Opcode::kLdg, {4}, {0, 1}), make(Opcode::kLdg, {5}, {2, 3}),
+                                   make(Opcode::kFma, {6}, {4, 4}),
+                                   make(Opcode::kFma, {7}, {5, 6})};
+  set_control(code, params());
+  EXPECT_EQ(code[0].sets, 0);
+  EXPECT_EQ(code[1].sets, 1);
+  EXPECT_EQ(code[2].wait_mask, 0b01);
+  EXPECT_EQ(code[3].wait_mask, 0b10);
+  EXPECT_EQ(code[2].stall, 4);
+}
+
+TEST(Control, ASeventhLoadSharesTheScoreboardOfTheSixth) {
+  std::vector<Instruction> code;
+  for (std::uint16_t r = 0; r < 7; ++r) code.push_back(make(Opcode::kLdg, {r}, {20, 21}));
+  code.push_back(make(Opcode::kFma, {30}, {6, 6}));
+  set_control(code, params());
+  EXPECT_EQ(code[5].sets, 5);
+  EXPECT_EQ(code[6].sets, 5);
+  EXPECT_EQ(code[7].wait_mask, 0b100000);
+}
+
+TEST(Control, OverwritingTheSourceOfAStoreWaitsUntilItIsRead) {
+  std::vector<Instruction> code = {make(Opcode::kStg, {}, {0, 1, 4}),
+                                   make(Opcode::kFma, {4}, {2, 3})};
+  set_control(code, params());
+  EXPECT_EQ(code[0].sets, kNoScoreboard);
+  EXPECT_EQ(code[0].reads, 0);
+  EXPECT_EQ(code[1].wait_mask, 0b1);
+}
+
+TEST(Control, AResultThatIsReadFirstNeedsNoReadScoreboard) {
+  std::vector<Instruction> code = {make(Opcode::kLdg, {4}, {0, 1}), make(Opcode::kFma, {5}, {4, 4}),
+                                   make(Opcode::kFma, {0}, {5, 5})};
+  set_control(code, params());
+  EXPECT_EQ(code[0].reads, kNoScoreboard);
+}
+
+TEST(Control, AnOverwriteWaitsForTheResultStillUnderWay) {
+  std::vector<Instruction> code = {make(Opcode::kLdg, {4}, {0, 1}), make(Opcode::kAlu, {4}, {2})};
+  set_control(code, params());
+  EXPECT_EQ(code[1].wait_mask, 0b1);
+}
+
+TEST(Control, UniformResultsTakeLongerToReachTheLanes) {
+  CompilerParams p = params();
+  p.uniform_latency = 6;
+  p.uniform_to_vector_latency = 12;
+  std::vector<Instruction> code = {make(Opcode::kUniform, {}, {}), make(Opcode::kUniform, {}, {}),
+                                   make(Opcode::kAlu, {0}, {})};
+  code[0].udst = {4};
+  code[1].usrc = {4};
+  code[1].udst = {5};
+  code[2].usrc = {5};
+  set_control(code, p);
+  EXPECT_EQ(code[0].stall, 6);
+  EXPECT_EQ(code[1].stall, 12);
+}
+
+}  // namespace
+}  // namespace xpusim::gpu
