@@ -38,10 +38,14 @@ TEST(SubCore, TwoWarpsFillEachOthersGaps) {
 }
 
 TEST(SubCore, TheSpecialFunctionUnitTakesOneWarpEveryEightCycles) {
-  Rig rig(program(repeat(op(Opcode::kMufu), 4)));
+  Rig rig(program(repeat(op(Opcode::kMufu), 6)));
+  rig.params.pipes.xu_interval = 8;
+  rig.params.pipes.xu_queue = 2;
   rig.run();
-  EXPECT_EQ(rig.sub().warp_cycles(), 26u);  // 0, 8, 16, 24, exit at 25
-  EXPECT_EQ(rig.stall(Stall::kMathPipe), 21u);
+  // The unit begins at 0, 8, 16, 24, ...; an instruction enters the queue when the one two before
+  // it has begun: 0, 1, 2 (that of 0 has begun), 8, 16, 24; exit at 25.
+  EXPECT_EQ(rig.sub().warp_cycles(), 26u);
+  EXPECT_EQ(rig.stall(Stall::kMioThrottle), 5u + 7u + 7u);
 }
 
 TEST(SubCore, AResultOfTheSpecialFunctionUnitIsWaitedForByScoreboard) {

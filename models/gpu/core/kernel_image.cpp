@@ -31,7 +31,7 @@ Class class_of(Opcode op) {
     case Opcode::kUniform:
       return {Port::kUniform, Action::kFixed};
     case Opcode::kMufu:
-      return {Port::kXu, Action::kTimed};
+      return {Port::kXu, Action::kXu};
     case Opcode::kS2ur:
       return {Port::kUniform, Action::kTimed};
     case Opcode::kS2r:

@@ -29,7 +29,8 @@ inline constexpr std::size_t kPorts = static_cast<std::size_t>(Port::kCount);
 /// What the SM does with an instruction, besides taking its port.
 enum class Action : std::uint8_t {
   kFixed,     ///< nothing: the stall counts cover its latency
-  kTimed,     ///< XU and uniform special registers: a result at a known time
+  kXu,        ///< through the special-function unit's queue
+  kTimed,     ///< FP64 and uniform special registers: a result at a known time
   kMio,       ///< S2R, SHFL, LDS, STS: through the MIO, a result at a known time
   kConstant,  ///< LDC: as kMio, but the first one of an SM misses
   kLoad,

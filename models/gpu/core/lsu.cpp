@@ -94,7 +94,7 @@ std::uint32_t Lsu::access(Action action, const WarpRef& who, const WarpFootprint
   accesses_[id] = {who, action, 0, 0};
   const std::uint32_t slot = lg_next_;
   if (++lg_next_ == lg_starts_.size()) lg_next_ = 0;
-  if (!waiting_.empty() || !has_room(footprint)) {
+  if (!waiting_.empty() || !has_room(action, footprint)) {
     lg_starts_[slot] = kBlocked;
     waiting_.push_back({id, slot, served, footprint});
     return kBlocked;
@@ -165,7 +165,7 @@ void Lsu::send(std::uint32_t access, std::uint64_t address, std::uint32_t sector
   r.waiters = kNone;
   wait_for(request, access);
   const auto n = static_cast<std::uint32_t>(std::popcount(sectors));
-  outstanding_ += n;
+  if (accesses_[access].action == Action::kLoad) outstanding_ += n;
   counters_.sectors_requested += n;
   ++counters_.messages;
   port_free_ = std::max(at, port_free_);
@@ -191,9 +191,9 @@ const std::vector<Completion>& Lsu::receive(const engine::Message& message, std:
   completions_.clear();
   Request& r = requests_[message.tag];
   const auto n = static_cast<std::uint32_t>(std::popcount(r.sectors));
-  outstanding_ -= n;
   counters_.sectors_done += n;
   if (r.fills) {
+    outstanding_ -= n;
     for (std::uint32_t i = 0; i < r.lines.size(); ++i) {
       const auto mask = static_cast<std::uint8_t>((r.sectors >> (i * kSectorsOfLine)) & 0xfu);
       if (mask) l1_.fill(r.lines[i], r.address + i * memory::kLineBytes, mask);
@@ -217,7 +217,8 @@ const std::vector<Completion>& Lsu::receive(const engine::Message& message, std:
 }
 
 void Lsu::serve_waiting(std::uint32_t now) {
-  while (!waiting_.empty() && has_room(waiting_.front().footprint)) {
+  while (!waiting_.empty() &&
+         has_room(accesses_[waiting_.front().access].action, waiting_.front().footprint)) {
     const Deferred& d = waiting_.front();
     const std::uint32_t start = std::max({now, d.served, tag_stage_free_});
     lg_starts_[d.queue_slot] = start;

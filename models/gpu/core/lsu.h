@@ -108,8 +108,9 @@ class Lsu {
             std::uint16_t passes, std::uint32_t at, std::uint32_t request);
   void wait_for(std::uint32_t request, std::uint32_t access);
   void count(Action action, const WarpFootprint& footprint);
-  bool has_room(const WarpFootprint& footprint) const {
-    return outstanding_ == 0 || outstanding_ + footprint.sectors <= limit_;
+  bool has_room(Action action, const WarpFootprint& footprint) const {
+    return action != Action::kLoad || outstanding_ == 0 ||
+           outstanding_ + footprint.sectors <= limit_;
   }
 
   engine::OutPort* memory_ = nullptr;

@@ -14,7 +14,7 @@ namespace xpusim::gpu {
 struct PipeParams {
   std::int64_t fma_interval = 1, alu_interval = 2, fp64_interval = 2, xu_interval = 8;
   std::int64_t tensor_interval = 2, uniform_interval = 1;
-  std::int64_t xu_latency = 18, fp64_latency = 8;
+  std::int64_t xu_latency = 18, xu_queue = 4, fp64_latency = 8;
 
   static constexpr auto schema() {
     using config::field, config::Unit;
@@ -34,6 +34,8 @@ struct PipeParams {
               "cycles between two uniform-datapath instructions", 1, 64),
         field("xu_latency", &P::xu_latency, Unit::kCycles, "special function: issue to result", 1,
               1000),
+        field("xu_queue", &P::xu_queue, Unit::kCount,
+              "special-function instructions that a sub-core may have waiting", 1, 16),
         field("fp64_latency", &P::fp64_latency, Unit::kCycles, "FP64: issue to result", 1, 1000),
     };
   }
@@ -75,7 +77,7 @@ struct MioParams {
         field("l1_latency", &P::l1_latency, Unit::kCycles, "L1 hit: service to result", 1, 1000),
         field("l1_ways", &P::l1_ways, Unit::kCount, "associativity of the L1", 1, 4),
         field("outstanding_sectors", &P::outstanding_sectors, Unit::kCount,
-              "32-byte sectors that an SM may have requested and not received", 16, 32768),
+              "32-byte sectors of loads that an SM may have requested and not received", 16, 32768),
         field("request_interval", &P::request_interval, Unit::kCycles,
               "cycles between two requests that leave the SM", 1, 64),
         field("fill_latency", &P::fill_latency, Unit::kCycles,

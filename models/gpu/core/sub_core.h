@@ -128,6 +128,7 @@ class SubCore {
   Stall port_reason(Port port) const;
   void set_port(Port port, std::uint32_t free);
 
+  std::uint32_t issue_xu(const IssueWord& in, std::uint32_t now);
   std::uint32_t issue_mio(Warp& v, const IssueWord& in, std::uint32_t now);
   void issue_global(std::uint32_t w, const IssueWord& in, std::uint32_t now);
   void take_mio_port(std::uint32_t now);
@@ -148,6 +149,8 @@ class SubCore {
   std::array<std::uint32_t, kPorts> port_free_{};
   std::array<std::uint32_t, kPorts> interval_{};
   std::array<std::uint32_t, static_cast<std::size_t>(Opcode::kCount)> latency_{};
+  std::vector<std::uint32_t> xu_starts_;  // when the special-function unit began the last ones
+  std::uint32_t xu_next_ = 0, xu_free_ = 0;
   std::uint32_t last_ = 0, next_time_ = kBlocked;
   std::uint32_t resident_ = 0, slots_used_ = 0, active_since_ = 0;
   SmShared& sm_;
