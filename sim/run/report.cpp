@@ -77,6 +77,7 @@ Json launch_json(const Report& report, const LaunchResult& l) {
   j["clock_mhz"] = r.clock_mhz;
   j["flops"] = r.flops;
   j["tflops"] = seconds > 0 ? Json(r.flops / seconds * 1e-12) : Json(nullptr);
+  j["peak_tflops"] = peak_flops(r, report.peaks) * 1e-12;
   j["hbm_gbs"] =
       seconds > 0 ? Json((r.hbm_read_bytes + r.hbm_write_bytes) / seconds * 1e-9) : Json(nullptr);
   j["energy_uj"] = r.energy.empty() ? Json(nullptr) : Json(uj);
@@ -113,6 +114,10 @@ Json launch_json(const Report& report, const LaunchResult& l) {
 bool is_useful(const std::string& reason) { return reason == "issued" || reason == "busy"; }
 
 }  // namespace
+
+double peak_flops(const LaunchReport& report, const Peaks& peaks) {
+  return report.tensor_flops > 0 ? peaks.tensor_flops_per_s : peaks.flops_per_s;
+}
 
 std::vector<Bottleneck> find_bottlenecks(const LaunchReport& report, std::size_t most) {
   std::map<std::string, double> total;

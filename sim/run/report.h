@@ -54,6 +54,9 @@ struct Report {
       failure;  ///< why a launch did not end (the kernel's own error, a deadlock); empty if fine
 };
 
+/// The FLOP/s that this launch could reach: of the matrix units if it has dots, else of the vector units.
+double peak_flops(const LaunchReport& report, const Peaks& peaks);
+
 /// The reasons with the most cycles, by unit share: everything but useful work, largest first.
 std::vector<Bottleneck> find_bottlenecks(const LaunchReport& report, std::size_t most);
 

@@ -73,7 +73,7 @@ void launch_text(std::string& out, const Report& report, const LaunchResult& l) 
   out += fmt::format("{} on {}\n", r.name, report.machine);
   row(out, "time", fmt::format("{}  ({} cycles at {:.0f} MHz)", si(s, "s"), r.cycles, r.clock_mhz));
   if (s > 0) {
-    const double peak = std::max(report.peaks.flops_per_s, report.peaks.tensor_flops_per_s);
+    const double peak = peak_flops(r, report.peaks);
     row(out, "compute",
         fmt::format("{}  {} of {}", si(r.flops / s, "FLOP/s"), percent(r.flops / s, peak),
                     si(peak, "FLOP/s")));

@@ -105,7 +105,7 @@ TEST(WrongInput, CyclicExtends) {
   expect_one_message(r, 2, "a.yaml");
 }
 TEST(WrongInput, UnreadableFile) {
-  expect_one_message(run("/no/such/launch.yaml"), 2, "cannot read");
+  expect_one_message(run("/no/such/launch.yaml"), 2, "cannot open");
 }
 TEST(WrongInput, OutOfBoundsKernelEndsTheRun) {
   const auto r = run(launch("y: {dtype: f32, shape: [4096]", "y: {dtype: f32, shape: [4000]"));
