@@ -20,7 +20,7 @@ struct CompilerParams {
   std::int64_t uniform_to_vector_latency = 12;
   std::int64_t fp64_latency = 8;
   std::int64_t max_stall = 15;
-  std::int64_t load_guess = 32;
+  std::int64_t load_guess = 48;
   std::int64_t shared_guess = 30;
   std::int64_t mufu_guess = 20;
   std::int64_t occupancy_registers = 32;

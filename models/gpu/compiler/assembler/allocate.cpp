@@ -74,10 +74,14 @@ class File {
 /// Registers that are placed together.
 struct Request {
   Tuple members;
-  std::size_t begin;
+  std::size_t begin = ~std::size_t{0};
 };
 
-std::vector<Request> requests(const MachineCode& code, const std::vector<Interval>& live) {
+/// In which order registers are placed: none is best for all code.
+enum class Order { kByBegin, kWidestFirst };
+
+std::vector<Request> requests(const MachineCode& code, const std::vector<Interval>& live,
+                              Order order) {
   std::vector<Request> list;
   std::vector<bool> listed(code.tuples.size());
   for (VReg r = 0; r < live.size(); ++r) {
@@ -89,16 +93,16 @@ std::vector<Request> requests(const MachineCode& code, const std::vector<Interva
     const auto t = static_cast<std::size_t>(code.tuple_of[r]);
     if (listed[t]) continue;
     listed[t] = true;
-    Request request{code.tuples[t], ~std::size_t{0}};
+    Request request{code.tuples[t]};
     for (VReg m : request.members) {
       if (live[m].used()) request.begin = std::min(request.begin, live[m].begin);
     }
     list.push_back(std::move(request));
   }
-  // Larger ones first: they are the harder to fit, and the others fill the gaps that they leave.
-  std::stable_sort(list.begin(), list.end(), [](const Request& a, const Request& b) {
-    const auto n = a.members.size(), m = b.members.size();
-    return n != m ? n > m : a.begin < b.begin;
+  std::stable_sort(list.begin(), list.end(), [&](const Request& a, const Request& b) {
+    const auto wide_a = a.members.size(), wide_b = b.members.size();
+    if (order == Order::kWidestFirst && wide_a != wide_b) return wide_a > wide_b;
+    return a.begin < b.begin;
   });
   return list;
 }
@@ -119,13 +123,13 @@ class Allocator {
     }
   }
 
-  Allocation run() {
+  Allocation run(Order order) {
     files_[0].take(1, {0, ~std::size_t{0} - 1});  // R1: the stack pointer
-    for (const Request& request : requests(code_, live_)) place(request.members);
+    for (const Request& request : requests(code_, live_, order)) place(request.members);
     where_.general = files_[0].highest();
     where_.uniform = files_[1].highest();
     where_.predicate = files_[2].highest();
-    return std::move(where_);
+    return where_;
   }
 
  private:
@@ -175,6 +179,10 @@ class Allocator {
 
 }  // namespace
 
-Allocation allocate(const MachineCode& code) { return Allocator(code).run(); }
+Allocation allocate(const MachineCode& code) {
+  Allocation by_begin = Allocator(code).run(Order::kByBegin);
+  Allocation widest = Allocator(code).run(Order::kWidestFirst);
+  return widest.general < by_begin.general ? widest : by_begin;
+}
 
 }  // namespace xpusim::gpu

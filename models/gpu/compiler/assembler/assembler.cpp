@@ -87,14 +87,12 @@ void assemble(MachineCode code, const CompilerParams& params, Program& program) 
   contract(code);
   simplify(code);
   balance_pipes(code);
-  schedule(code, params);
-  exit_early(code);
-  spill_predicates(code);
-  const Allocation where = allocate(code);
+  const Placed placed = place(code, params);
+  const Allocation& where = placed.where;
   std::vector<std::int32_t> first;
-  for (const auto& block : code.blocks) {
+  for (const auto& block : placed.code.blocks) {
     first.push_back(static_cast<std::int32_t>(program.code.size()));
-    for (const auto& i : block.code) program.code.push_back(finish(i, code, where));
+    for (const auto& i : block.code) program.code.push_back(finish(i, placed.code, where));
   }
   for (auto& i : program.code) {
     if (i.op == Opcode::kBra) i.target = first[static_cast<std::size_t>(i.target)];

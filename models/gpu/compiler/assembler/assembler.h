@@ -18,8 +18,17 @@ void contract(MachineCode& code);
 /// former is clearly the busier.
 void balance_pipes(MachineCode& code);
 /// Orders each block's instructions by critical path and guessed latencies, under register
-/// pressure.
-void schedule(MachineCode& code, const CompilerParams& params);
+struct ScheduleResult {
+  int peak = 0;             ///< lane registers alive at once
+  std::int64_t length = 0;  ///< guessed cycles
+};
+inline constexpr int kNoBudget = 1 << 20;
+/// Orders each block's instructions in the order in which values are needed, as far as guessed latencies
+/// and a budget of lane registers allow.
+ScheduleResult schedule(MachineCode& code, const CompilerParams& params, int budget);
+inline constexpr int kStackPointer = 1;  ///< R1 is taken from the first instruction to the last
+/// Lane registers that code may keep alive for the most warps to fit.
+int full_occupancy_budget(const CompilerParams& params);
 /// Ends warps before the last store when none of their lanes stores.
 void exit_early(MachineCode& code);
 /// Keeps at most seven predicates alive: others wait in lane registers (P2R, ISETP.NE).
@@ -33,6 +42,17 @@ struct Allocation {
 };
 /// Gives every virtual register a place: lowest free one first, tuples side by side and aligned.
 Allocation allocate(const MachineCode& code);
+
+/// Code in its final order with its registers.
+struct Placed {
+  MachineCode code;
+  Allocation where;
+  ScheduleResult schedule;
+};
+/// Schedules and allocates: freely; and, if full occupancy then has too few registers, within
+/// these, which stands unless the code gets too much longer. Then tries smaller budgets while they
+/// save a granule of registers that fragmentation costs.
+Placed place(const MachineCode& code, const CompilerParams& params);
 
 /// Sets stall counts for fixed-latency results and scoreboards for the others.
 void set_control(std::vector<Instruction>& code, const CompilerParams& params);

@@ -10,7 +10,6 @@ namespace xpusim::gpu {
 namespace {
 
 constexpr std::size_t kWindow = 64;
-constexpr int kNoBudget = 1 << 20;
 
 /// What must come before an instruction, and how long before.
 struct Edge {
@@ -266,11 +265,6 @@ std::vector<bool> may_run_ahead(const MachineBlock& block, const std::vector<Nod
   return ahead;
 }
 
-/// Lane registers that leave room for the most warps (R1 is the stack pointer).
-int full_occupancy(const CompilerParams& params) {
-  return static_cast<int>(params.occupancy_registers - params.reserved_registers - 1);
-}
-
 /// One block's list scheduling, in stream order as far as latencies and registers allow.
 /// Instructions that need more registers go ahead of stalled ones only if they start or feed a
 /// load.
@@ -283,7 +277,7 @@ class Scheduler {
         graph_(code, block, params),
         pressure_(code, block),
         budget_(budget),
-        comfortable_(budget == kNoBudget ? full_occupancy(params) : 0),
+        comfortable_(budget == kNoBudget ? full_occupancy_budget(params) : 0),
         rank_(stream_order(block, graph_.nodes())),
         ahead_(may_run_ahead(block, graph_.nodes(), budget == kNoBudget)),
         placed_(rank_.size()) {
@@ -381,32 +375,23 @@ class Scheduler {
   std::int64_t now_ = 0;
 };
 
-/// Schedules freely; and, if that needs more registers than full occupancy allows, once more within
-/// these, which stands unless it makes the block too much longer.
-std::vector<std::uint32_t> order_of(const MachineCode& code, const MachineBlock& block,
-                                    const CompilerParams& params) {
-  Scheduler free(code, block, params, kNoBudget);
-  auto order = free.run();
-  const int budget = full_occupancy(params);
-  if (free.peak() <= budget) return order;
-  Scheduler tight(code, block, params, budget);
-  auto tight_order = tight.run();
-  if (getenv("DBG"))
-    fprintf(stderr, "free %d %ld tight %d %ld\n", free.peak(), free.length(), tight.peak(),
-            tight.length());
-  const double limit = static_cast<double>(free.length()) * params.longest_trade;
-  return static_cast<double>(tight.length()) <= limit ? tight_order : order;
-}
-
 }  // namespace
 
-void schedule(MachineCode& code, const CompilerParams& params) {
+int full_occupancy_budget(const CompilerParams& params) {
+  return static_cast<int>(params.occupancy_registers - params.reserved_registers) - kStackPointer;
+}
+
+ScheduleResult schedule(MachineCode& code, const CompilerParams& params, int budget) {
+  ScheduleResult result;
   for (auto& block : code.blocks) {
-    const auto order = order_of(code, block, params);
+    Scheduler scheduler(code, block, params, budget);
     std::vector<MachineInstruction> ordered;
-    for (std::uint32_t at : order) ordered.push_back(std::move(block.code[at]));
+    for (std::uint32_t at : scheduler.run()) ordered.push_back(std::move(block.code[at]));
     block.code = std::move(ordered);
+    result.peak = std::max(result.peak, scheduler.peak());
+    result.length += scheduler.length();
   }
+  return result;
 }
 
 }  // namespace xpusim::gpu
