@@ -40,8 +40,8 @@ std::vector<std::pair<const char*, std::string>> column(const Json& r) {
   const double ns = number(total["duration_ns"]);
   const double flops_per_s = number(total["flops"]) / ns * 1e9;
   const double hbm_per_s = hbm_bytes(r) / ns * 1e9;
-  const double peak =
-      std::max(number(r["peaks"]["flops_per_s"]), number(r["peaks"]["tensor_flops_per_s"]));
+  double peak = 0;
+  for (const auto& l : r["launches"]) peak = std::max(peak, 1e12 * number(l["peak_tflops"]));
   const double bound = bound_ns(r);
   const Json& uj = total["energy_uj"];
   std::string why, check = "not checked";
