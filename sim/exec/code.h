@@ -50,7 +50,7 @@ struct SlotInfo {
   Shape shape;
   DType dtype = DType::kNone;
   bool is_pointer = false;
-  bool is_view = false;  ///< a memref: its View lies in Frame::views
+  bool is_view = false;  ///< a memref or memdesc: its View lies in Frame::views
 };
 
 /// A region that an op runs by itself (the combination of a reduction), over whole tiles at a time.
@@ -80,6 +80,7 @@ class Code final : public Prepared {
   std::vector<RegionCode> regions;
   std::vector<Tile> constants;
   std::uint32_t loops = 0;
+  std::uint32_t shared_allocations = 0;
   std::unordered_map<const kernel::Op*, std::uint32_t> sites;
   std::unordered_map<const kernel::Value*, std::uint32_t> slot_of;
 };

@@ -101,7 +101,8 @@ std::uint32_t CodeBuilder::new_slot(kernel::Type type) {
   if (type->shape.size() <= static_cast<std::size_t>(kMaxRank)) info.shape = shape_of(type);
   info.is_pointer = type->is_pointer_like();
   info.dtype = info.is_pointer ? DType::kI64 : type->dtype;
-  info.is_view = type->kind == kernel::TypeKind::kMemRef;
+  info.is_view =
+      type->kind == kernel::TypeKind::kMemRef || type->kind == kernel::TypeKind::kMemDesc;
   code_->slots.push_back(info);
   return static_cast<std::uint32_t>(code_->slots.size() - 1);
 }
@@ -200,7 +201,13 @@ void CodeBuilder::plain(const Op& o, const OpEntry& entry) {
     in.evaluate = std::any_of(o.results.begin(), o.results.end(),
                               [this](const auto& r) { return needed_.contains(r.get()); });
   }
+  for (const Value* v :
+       o.operands) {  // what goes to shared memory, if anything needed reads it there
+    in.evaluate =
+        in.evaluate || (v->type->kind == kernel::TypeKind::kMemDesc && needed_.contains(v));
+  }
   if (entry.leaves_record) in.site = site(o);
+  if (entry.allocates) in.index = code_->shared_allocations++;
   if (!o.regions.empty()) in.index = combination(o);
   if (const kernel::Attr value = constant_value(o)) {
     in.index = static_cast<std::uint32_t>(code_->constants.size());

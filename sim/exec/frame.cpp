@@ -38,6 +38,7 @@ Frame::Frame(std::shared_ptr<const Code> prepared, DeviceMemory* device, bool ev
   }
   if (has_views) views.resize(slots.size());
   counters.resize(code->loops);
+  shared.resize(code->shared_allocations);
   hints.resize(code->sites.size(), 0);
 }
 
@@ -55,6 +56,8 @@ bool Frame::run_preamble() {
 void Frame::start() {
   trace.reset(code->sites.size());
   error = {};
+  copies.clear();
+  open_group = 0;
   pc = 0;
 }
 

@@ -23,8 +23,17 @@ struct Frame {
   std::vector<Tile> slots;             ///< shape and dtype fixed, form and payload as they come
   std::vector<std::int64_t> live;      ///< elements of a slot that no mask has left out
   std::vector<std::int64_t> counters;  ///< iterations left, a loop
-  std::vector<View> views;             ///< memrefs, by slot
-  std::vector<std::uint32_t> hints;    ///< the allocation that a site touched last
+  std::vector<View> views;             ///< memrefs and memdescs, by slot
+  std::vector<std::vector<std::byte>> shared;  ///< shared memory, an allocation
+  /// An asynchronous copy that no wait has covered: elements begin .. end-1 of an allocation.
+  struct AsyncCopy {
+    std::uint32_t allocation;
+    std::int64_t group, begin, end;
+    const kernel::Op* op;
+  };
+  std::vector<AsyncCopy> copies;
+  std::int64_t open_group = 0;       ///< groups of copies committed so far
+  std::vector<std::uint32_t> hints;  ///< the allocation that a site touched last
   BlockTrace trace;
   WorkCounts counts;
   ExecError error;

@@ -1,5 +1,6 @@
 #include "sim/exec/needed.h"
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -40,7 +41,12 @@ class Dependences {
   }
 
  private:
-  void depends(const Value* v, const Value* source) { sources_[v].push_back(source); }
+  /// Views of one part of shared memory are needed together, since what one writes the other reads.
+  void depends(const Value* v, const Value* source) {
+    sources_[v].push_back(source);
+    if (is_shared(*v) && is_shared(*source)) sources_[source].push_back(v);
+  }
+  static bool is_shared(const Value& v) { return v.type->kind == kernel::TypeKind::kMemDesc; }
   void need(const Value* v) { roots_.push_back(v); }
   void visit(const Region& r) {
     for (const auto& b : r.blocks) {
@@ -117,6 +123,12 @@ void Dependences::call(const Op& op) {
   }
 }
 
+bool writes_memdesc(const Op& op) {
+  const auto is_memdesc = [](const auto& v) { return v->type->kind == kernel::TypeKind::kMemDesc; };
+  return std::any_of(op.operands.begin(), op.operands.end(), is_memdesc) ||
+         std::any_of(op.results.begin(), op.results.end(), is_memdesc);
+}
+
 bool is_payload(const Value& v) {
   return kernel::is_float(v.type->dtype) && !v.type->is_pointer_like();
 }
@@ -126,11 +138,17 @@ bool is_payload(const Value& v) {
 void Dependences::effect(const Op& op) {
   const bool stores =
       op.info->effects & (kernel::kWritesGlobal | kernel::kWritesShared | kernel::kAtomic);
+  constexpr std::uint32_t kOutside = kernel::kWritesGlobal | kernel::kAtomic;
+  const bool writes_shared_only = (op.info->effects & kOutside) == 0 && writes_memdesc(op);
   for (const Value* v : op.operands) {
     const bool is_mask_or_address = v->type->is_pointer_like() ||
                                     v->type->dtype == kernel::DType::kI1 ||
                                     v->type->dtype == kernel::DType::kIndex;
-    if (is_mask_or_address || (stores && !is_payload(*v))) need(v);
+    if (is_mask_or_address || (stores && !is_payload(*v) && !writes_shared_only)) need(v);
+    if (!is_shared(*v)) continue;
+    for (const Value* other : op.operands) {
+      if (other != v) depends(v, other);
+    }
   }
 }
 

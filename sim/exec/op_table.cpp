@@ -11,6 +11,8 @@ OpTable::OpTable() : entries_(kernel::op_count()) {
   add_atomics(*this);
   add_reductions(*this);
   add_buffers(*this);
+  add_products(*this);
+  add_shared(*this);
   add_control(*this);
 }
 

@@ -21,6 +21,7 @@ struct OpEntry {
   /// Decodes attributes into the instruction; the result is what is wrong, or "".
   std::string_view (*prepare)(const kernel::Op& op, Instruction& in) = nullptr;
   bool leaves_record = false;  ///< has a site in the block's trace
+  bool allocates = false;      ///< takes shared memory: Instruction::index numbers it
   bool per_block = false;      ///< pure, but another value in each block
 };
 
@@ -44,6 +45,8 @@ void add_memory(OpTable& table);      // tt.load, tt.store
 void add_atomics(OpTable& table);     // tt.atomic_rmw, tt.atomic_cas
 void add_reductions(OpTable& table);  // tt.reduce, vector.multi_reduction
 void add_buffers(OpTable& table);     // vector.load, tpu.vector_store, memref.*
+void add_products(OpTable& table);    // tt.dot, warp_group_dot, tpu.matmul
+void add_shared(OpTable& table);      // shared memory and asynchronous copies
 void add_control(OpTable& table);     // scf.*, cf.*, calls, returns, barriers, asserts
 
 }  // namespace xpusim::exec

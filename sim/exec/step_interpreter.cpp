@@ -4,19 +4,10 @@
 
 #include "sim/exec/dense.h"
 #include "sim/exec/frame.h"
+#include "sim/exec/handlers/views.h"
 
 namespace xpusim::exec {
 namespace {
-
-Shape row_major(const Shape& shape) {
-  Shape strides(shape.size());
-  std::int64_t step = 1;
-  for (std::size_t d = shape.size(); d-- > 0;) {
-    strides[d] = step;
-    step *= shape[d];
-  }
-  return strides;
-}
 
 void bind_buffer(Frame& f, std::size_t argument, const Buffer& buffer) {
   View& view = f.views[f.code->arguments[argument]];
@@ -25,7 +16,7 @@ void bind_buffer(Frame& f, std::size_t argument, const Buffer& buffer) {
   view.bytes = buffer.bytes;
   view.dtype = buffer.dtype;
   view.shape = buffer.shape;
-  view.strides = row_major(buffer.shape);
+  view.strides = row_major_strides(buffer.shape);
 }
 
 /// The scalar arguments that come before the first memref take the grid indices.

@@ -16,7 +16,7 @@ namespace xpusim::exec {
 
 using kernel::DType;
 
-inline constexpr int kMaxRank = 12;     ///< a sort of 2^k elements works on k dimensions of 2
+inline constexpr int kMaxRank = 12;  ///< a sort of 2^k elements works on k dimensions of 2
 using Shape = boost::container::static_vector<std::int64_t, kMaxRank>;
 
 /// One digit of a quasi-affine form: stride * ((i[dim] / div) % mod), mod 0 meaning "no modulo".

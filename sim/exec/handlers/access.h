@@ -23,6 +23,11 @@ struct Touch {
 bool check_access(Frame& f, const Instruction& in, AccessKind kind, const Tile& pointers,
                   const Tile* mask, std::size_t element_size, Touch& touch);
 
+/// Reads what a checked access touches; elements that the mask leaves out become `other` (may be
+/// null: zero, where the language leaves it open).
+void fetch(Frame& f, const Tile& pointers, const Tile* mask, const Tile* other, const Touch& touch,
+           Tile& out);
+
 /// A dimension along which an affine pointer tile is contiguous, or -1.
 int contiguous_dimension(const Affine& pointers, const Shape& shape, std::size_t element_size);
 

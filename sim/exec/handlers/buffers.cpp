@@ -6,6 +6,7 @@
 #include "sim/exec/dense.h"
 #include "sim/exec/frame.h"
 #include "sim/exec/handlers/elements.h"
+#include "sim/exec/handlers/views.h"
 #include "sim/exec/op_table.h"
 #include "sim/exec/tile_forms.h"
 
@@ -42,16 +43,9 @@ Roles roles_of(Frame& f, const Instruction& in, bool stores) {
   return r;
 }
 
-/// The part of a view that an op touches: `shape` elements from `base`, in elements of the view's
-/// buffer.
-struct Part {
-  std::int64_t base = 0;
-  Shape shape;
-};
-
 /// Finds the part, and whether it lies inside the view.
-bool locate(Frame& f, const Instruction& in, const Roles& roles, const View& view,
-            const Shape& shape, Part& part) {
+bool locate_part(Frame& f, const Instruction& in, const Roles& roles, const View& view,
+                 const Shape& shape, Part& part) {
   if (roles.index_count != view.shape.size() ||
       (!shape.empty() && shape.size() != view.shape.size())) {
     f.fail(in, fmt::format("{} has {} indices for a memref of {} dimensions", in.op->name(),
@@ -80,25 +74,6 @@ bool locate(Frame& f, const Instruction& in, const Roles& roles, const View& vie
   return true;
 }
 
-/// Calls f(buffer element, tile element, count) for each run that is contiguous in both.
-template <class F>
-void for_view_runs(const View& view, const Part& part, F f) {
-  const std::size_t rank = part.shape.size();
-  std::int64_t run = 1;
-  std::size_t outer = rank;
-  while (outer > 0 && view.strides[outer - 1] == run) run *= part.shape[--outer];
-  std::int64_t index[kMaxRank] = {}, tile = 0;
-  while (true) {
-    std::int64_t at = part.base;
-    for (std::size_t d = 0; d < outer; ++d) at += index[d] * view.strides[d];
-    f(at, tile, run);
-    tile += run;
-    std::size_t d = outer;
-    while (d > 0 && ++index[d - 1] == part.shape[d - 1]) index[--d] = 0;
-    if (d == 0) return;
-  }
-}
-
 bool has_payload(Frame& f, const Instruction& in, const View& view) {
   if (view.address == 0) return !view.bytes.empty();
   f.fail(in, fmt::format("{} of a memref in device memory: a DMA has to bring it closer first",
@@ -111,7 +86,7 @@ Step load(Frame& f, const Instruction& in) {
   const View& view = f.views[f.slot(in, roles.memref)];
   Tile& out = f.result(in);
   Part part;
-  if (!locate(f, in, roles, view, out.shape, part)) return Step::kFail;
+  if (!locate_part(f, in, roles, view, out.shape, part)) return Step::kFail;
   const std::size_t size = element_bytes(out);
   f.live[in.result] = out.count();
   f.counts.load_bytes += static_cast<std::uint64_t>(out.count()) * size;
@@ -121,18 +96,7 @@ Step load(Frame& f, const Instruction& in) {
     out.form = TileForm::kUnknown;
     return Step::kNext;
   }
-  if (out.shape.empty()) {
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, view.bytes.data() + static_cast<std::size_t>(part.base) * size, size);
-    set_bits(out, bits);
-    return Step::kNext;
-  }
-  std::byte* to = dense_storage(out);
-  for_view_runs(view, part, [&](std::int64_t at, std::int64_t tile, std::int64_t n) {
-    std::memcpy(to + static_cast<std::size_t>(tile) * size,
-                view.bytes.data() + static_cast<std::size_t>(at) * size,
-                static_cast<std::size_t>(n) * size);
-  });
+  read_part(view, part, out);
   return Step::kNext;
 }
 
@@ -142,26 +106,13 @@ Step store(Frame& f, const Instruction& in) {
   const Tile& value = f.operand(in, roles.value);
   const Tile* mask = roles.mask == ~std::size_t{0} ? nullptr : &f.operand(in, roles.mask);
   Part part;
-  if (!locate(f, in, roles, view, value.shape, part)) return Step::kFail;
+  if (!locate_part(f, in, roles, view, value.shape, part)) return Step::kFail;
   const std::size_t size = element_bytes(value);
   f.counts.store_bytes += static_cast<std::uint64_t>(value.count()) * size;
   const bool held = has_payload(f, in, view);
   if (!f.error.message.empty()) return Step::kFail;
   if (!held || is_unknown(value) || (mask && is_unknown(*mask))) return Step::kNext;
-  std::byte* bytes = view.bytes.data();
-  if (value.shape.empty()) {
-    read_elements(value, 0, 1, bytes + static_cast<std::size_t>(part.base) * size);
-    return Step::kNext;
-  }
-  for_view_runs(view, part, [&](std::int64_t at, std::int64_t tile, std::int64_t n) {
-    std::byte* to = bytes + static_cast<std::size_t>(at) * size;
-    if (!mask) return read_elements(value, tile, n, to);
-    for (std::int64_t i = 0; i < n; ++i) {
-      if (element_bits(*mask, tile + i) != 0) {
-        read_elements(value, tile + i, 1, to + static_cast<std::size_t>(i) * size);
-      }
-    }
-  });
+  write_part(view, part, value, mask);
   return Step::kNext;
 }
 
@@ -172,7 +123,7 @@ Step slice(Frame& f, const Instruction& in) {
   View& to = f.views[in.result];
   Part part;
   const Shape shape = f.result(in).shape;
-  if (!locate(f, in, roles, from, shape, part)) return Step::kFail;
+  if (!locate_part(f, in, roles, from, shape, part)) return Step::kFail;
   to = from;
   to.shape = shape;
   to.offset = part.base;

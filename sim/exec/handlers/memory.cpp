@@ -73,32 +73,23 @@ void load_one(Frame& f, std::int64_t address, Tile& out) {
   set_bits(out, bits);
 }
 
-Step load(Frame& f, const Instruction& in) {
-  const Tile& pointers = f.operand(in, 0);
-  const Tile* mask = optional_operand(f, in, kMask);
-  const Tile* other = optional_operand(f, in, kOther);
-  Tile& out = f.result(in);
-  const std::size_t size = element_bytes(out);
-  Touch touch;
-  if (!check_access(f, in, AccessKind::kLoad, pointers, mask, size, touch)) return Step::kFail;
-  f.live[in.result] = touch.active;
-  f.counts.load_bytes += static_cast<std::uint64_t>(touch.active) * size;
-  if (!f.wants(in)) {
-    out.form = TileForm::kUnknown;
-    return Step::kNext;
-  }
+}  // namespace
+
+void fetch(Frame& f, const Tile& pointers, const Tile* mask, const Tile* other, const Touch& touch,
+           Tile& out) {
   if (touch.active == 0) {
     if (other) {
       assign(out, *other);
     } else {
       set_bits(out, 0);
     }
-    return Step::kNext;
+    return;
   }
+  const std::size_t size = element_bytes(out);
   const bool all = touch.active == out.count();
   if (is_splat(pointers) && all) {
     load_one(f, pointers.bits, out);
-    return Step::kNext;
+    return;
   }
   if (all) {
     dense_storage(out);
@@ -114,6 +105,25 @@ Step load(Frame& f, const Instruction& in) {
                      {to + static_cast<std::size_t>(linear) * size, size});
     });
   }
+}
+
+namespace {
+
+Step load(Frame& f, const Instruction& in) {
+  const Tile& pointers = f.operand(in, 0);
+  const Tile* mask = optional_operand(f, in, kMask);
+  const Tile* other = optional_operand(f, in, kOther);
+  Tile& out = f.result(in);
+  const std::size_t size = element_bytes(out);
+  Touch touch;
+  if (!check_access(f, in, AccessKind::kLoad, pointers, mask, size, touch)) return Step::kFail;
+  f.live[in.result] = touch.active;
+  f.counts.load_bytes += static_cast<std::uint64_t>(touch.active) * size;
+  if (!f.wants(in)) {
+    out.form = TileForm::kUnknown;
+    return Step::kNext;
+  }
+  fetch(f, pointers, mask, other, touch, out);
   return Step::kNext;
 }
 

@@ -1,0 +1,187 @@
+// Shared memory: allocations, views, loads, stores, and asynchronous copies from global memory. A
+// copy's data is there at once, but may be read only after its wait: an earlier read is an error.
+// Layouts only say where elements lie, so they are left out.
+
+#include "sim/exec/handlers/shared.h"
+
+#include <fmt/format.h>
+
+#include "sim/exec/dense.h"
+#include "sim/exec/handlers/access.h"
+#include "sim/exec/handlers/views.h"
+#include "sim/exec/op_table.h"
+#include "sim/exec/tile_forms.h"
+
+namespace xpusim::exec {
+namespace {
+
+Step allocate(Frame& f, const Instruction& in) {
+  const Tile& out = f.result(in);
+  View& view = f.views[in.result];
+  view = {};
+  view.argument = in.index;
+  view.dtype = out.dtype;
+  view.shape = out.shape;
+  view.strides = row_major_strides(out.shape);
+  const Tile* value = f.has(in, 0) ? &f.operand(in, 0) : nullptr;
+  if (value) f.live[in.result] = f.live[f.slot(in, 0)];
+  if (!f.wants(in) || (value && is_unknown(*value))) return Step::kNext;
+  std::vector<std::byte>& storage = f.shared[in.index];
+  storage.resize(static_cast<std::size_t>(out.count()) * element_bytes(out));
+  view.bytes = storage;
+  if (value) write_part(view, all_of(view), *value, nullptr);
+  return Step::kNext;
+}
+
+/// The first of several buffers in one allocation: dimension 0 goes.
+Step select_buffer(Frame& f, const Instruction& in) {
+  const View& from = f.views[f.slot(in, 0)];
+  const Tile& index = f.operand(in, 1);
+  if (is_unknown(index) || index.bits < 0 || index.bits >= from.shape[0]) {
+    return f.fail(in, fmt::format("buffer {} of {}: there are {}", index.bits,
+                                  in.op->operands[0]->name, from.shape[0]));
+  }
+  View& to = f.views[in.result];
+  to = from;
+  to.offset += index.bits * from.strides[0];
+  to.shape.erase(to.shape.begin());
+  to.strides.erase(to.strides.begin());
+  return Step::kNext;
+}
+
+Step transpose_view(Frame& f, const Instruction& in) {
+  const View from = f.views[f.slot(in, 0)];
+  View& to = f.views[in.result];
+  const kernel::Attr attr = in.op->attr("order");
+  const std::vector<std::int64_t> order = attr ? attr->int_list() : std::vector<std::int64_t>{};
+  if (order.size() != from.shape.size()) return f.fail(in, "the order has another rank");
+  to = from;
+  for (std::size_t d = 0; d < order.size(); ++d) {
+    to.shape[d] = from.shape[static_cast<std::size_t>(order[d])];
+    to.strides[d] = from.strides[static_cast<std::size_t>(order[d])];
+  }
+  f.live[in.result] = f.live[f.slot(in, 0)];
+  return Step::kNext;
+}
+
+/// The elements from the first to the last of a view, in its allocation.
+std::pair<std::int64_t, std::int64_t> extent(const View& v) {
+  std::int64_t end = v.offset + 1;
+  for (std::size_t d = 0; d < v.shape.size(); ++d) end += (v.shape[d] - 1) * v.strides[d];
+  return {v.offset, end};
+}
+
+bool check_finished(Frame& f, const Instruction& in, const View& view) {
+  const auto [begin, end] = extent(view);
+  for (const Frame::AsyncCopy& copy : f.copies) {
+    if (copy.allocation != view.argument || copy.end <= begin || end <= copy.begin) continue;
+    f.fail(in, fmt::format("race: {} reads shared memory that the asynchronous copy of line {} may "
+                           "still be writing; a wait has to come first",
+                           in.op->name(), copy.op->line().line));
+    return false;
+  }
+  return true;
+}
+
+Step load(Frame& f, const Instruction& in) {
+  const View& view = f.views[f.slot(in, 0)];
+  Tile& out = f.result(in);
+  if (!check_finished(f, in, view)) return Step::kFail;
+  if (view.bytes.empty() || !f.wants(in)) {
+    out.form = TileForm::kUnknown;
+  } else {
+    read_part(view, all_of(view), out);
+  }
+  return Step::kNext;
+}
+
+Step store(Frame& f, const Instruction& in) {
+  const Tile& value = f.operand(in, 0);
+  const View& view = f.views[f.slot(in, 1)];
+  if (!view.bytes.empty() && !is_unknown(value)) write_part(view, all_of(view), value, nullptr);
+  return Step::kNext;
+}
+
+/// ttg.async_copy_global_to_local: pointers, view, mask?, other?.
+Step copy_async(Frame& f, const Instruction& in) {
+  const Tile& pointers = f.operand(in, 0);
+  const View& view = f.views[f.slot(in, 1)];
+  const Tile* mask = f.has(in, 2) ? &f.operand(in, 2) : nullptr;
+  const Tile* other = f.has(in, 3) ? &f.operand(in, 3) : nullptr;
+  const auto size = static_cast<std::size_t>(kernel::byte_size(view.dtype));
+  Touch touch;
+  if (!check_access(f, in, AccessKind::kAsyncCopy, pointers, mask, size, touch)) return Step::kFail;
+  f.counts.load_bytes += static_cast<std::uint64_t>(touch.active) * size;
+  const auto [begin, end] = extent(view);
+  f.copies.push_back({view.argument, f.open_group, begin, end, in.op});
+  if (view.bytes.empty() || !f.wants(in)) return Step::kNext;
+  Tile tile;
+  tile.shape = view.shape;
+  tile.dtype = view.dtype;
+  fetch(f, pointers, mask, other, touch, tile);
+  write_part(view, all_of(view), tile, nullptr);
+  return Step::kNext;
+}
+
+Step commit_group(Frame& f, const Instruction&) {
+  ++f.open_group;
+  return Step::kNext;
+}
+
+/// All but the last `num` groups are there.
+Step wait_groups(Frame& f, const Instruction& in) {
+  const std::int64_t finished = f.open_group - in.immediate;
+  std::erase_if(f.copies, [&](const Frame::AsyncCopy& c) { return c.group < finished; });
+  return Step::kNext;
+}
+
+std::string_view prepare_wait(const kernel::Op& op, Instruction& in) {
+  in.immediate = op.int_attr("num");
+  return "";
+}
+
+/// ttng.warp_group_dot_wait: passes its operands on.
+Step pass_on(Frame& f, const Instruction& in) {
+  for (std::uint32_t k = 0; k < in.result_count; ++k) {
+    assign(f.result(in, k), f.operand(in, k));
+    f.live[in.result + k] = f.live[f.slot(in, k)];
+    if (f.code->slots[in.result + k].is_view) f.views[in.result + k] = f.views[f.slot(in, k)];
+  }
+  return Step::kNext;
+}
+
+Step nothing(Frame&, const Instruction&) { return Step::kNext; }
+
+}  // namespace
+
+const Tile* read_operand(Frame& f, const Instruction& in, std::size_t k, Tile& held) {
+  const std::uint32_t slot = f.slot(in, k);
+  if (!f.code->slots[slot].is_view) return &f.slots[slot];
+  const View& view = f.views[slot];
+  if (!check_finished(f, in, view)) return nullptr;
+  held.shape = view.shape;
+  held.dtype = view.dtype;
+  held.form = TileForm::kUnknown;
+  if (!view.bytes.empty() && f.wants(in)) read_part(view, all_of(view), held);
+  return &held;
+}
+
+void add_shared(OpTable& table) {
+  table.add({.name = "ttg.local_alloc", .run = allocate, .pure = false, .allocates = true});
+  table.add({.name = "ttg.memdesc_index", .run = select_buffer, .pure = false});
+  table.add({.name = "ttg.memdesc_trans", .run = transpose_view, .pure = false});
+  table.add({.name = "ttg.local_load", .run = load, .pure = false});
+  table.add({.name = "ttg.local_store", .run = store, .pure = false});
+  table.add({.name = "ttg.async_copy_global_to_local",
+             .run = copy_async,
+             .pure = false,
+             .leaves_record = true});
+  table.add({.name = "ttg.async_commit_group", .run = commit_group, .pure = false});
+  table.add({.name = "ttg.async_wait", .run = wait_groups, .pure = false, .prepare = prepare_wait});
+  table.add({.name = "ttng.warp_group_dot_wait", .run = pass_on, .pure = false});
+  for (const auto* name : {"ttg.local_dealloc", "ttng.fence_async_shared"}) {
+    table.add({.name = name, .run = nothing, .pure = false});
+  }
+}
+
+}  // namespace xpusim::exec

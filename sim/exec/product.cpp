@@ -1,0 +1,84 @@
+#include "sim/exec/product.h"
+
+#include <Eigen/Core>
+
+#include "sim/exec/dense.h"
+#include "sim/exec/tile_forms.h"
+
+namespace xpusim::exec {
+namespace {
+
+template <class T>
+using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+/// `count` elements from `start` as T. Integers go through double, which holds their products
+/// exactly.
+template <class T>
+void read_matrix(const Tile& t, std::int64_t start, std::int64_t count, bool tf32, T* out) {
+  if (kernel::is_float(t.dtype)) {
+    read_floats(t, start, count, out);
+    if constexpr (std::is_same_v<T, float>) {
+      if (tf32 && t.dtype == DType::kF32)
+        round_in_place(DType::kTF32, out, static_cast<std::size_t>(count));
+    }
+    return;
+  }
+  std::int64_t chunk[kChunk];
+  for_chunks(count, [&](std::int64_t at, std::int64_t n) {
+    read_integers(t, start + at, n, chunk);
+    for (std::int64_t i = 0; i < n; ++i) out[at + i] = static_cast<T>(chunk[i]);
+  });
+}
+
+template <class T>
+void write_matrix(Tile& t, std::int64_t start, std::int64_t count, const T* in) {
+  if (kernel::is_float(t.dtype)) return write_floats(t, start, count, in);
+  std::int64_t chunk[kChunk];
+  for_chunks(count, [&](std::int64_t at, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) chunk[i] = static_cast<std::int64_t>(in[at + i]);
+    write_integers(t, start + at, n, chunk);
+  });
+}
+
+template <class T>
+void multiply(const Tile& lhs, const Tile& rhs, const Tile& acc, const ProductOptions& o,
+              Tile& out) {
+  const std::size_t rank = out.shape.size();
+  const std::int64_t m = out.shape[rank - 2], n = out.shape[rank - 1];
+  const std::int64_t k = lhs.shape[rank - (o.lhs_transposed ? 2 : 1)];
+  const std::int64_t batches = m * n == 0 ? 0 : out.count() / (m * n);
+  Matrix<T> a(o.lhs_transposed ? k : m, o.lhs_transposed ? m : k);
+  Matrix<T> b(o.rhs_transposed ? n : k, o.rhs_transposed ? k : n);
+  Matrix<T> c(m, n);
+  dense_storage(out);
+  for (std::int64_t i = 0; i < batches; ++i) {
+    read_matrix(lhs, i * m * k, m * k, o.tf32, a.data());
+    read_matrix(rhs, i * k * n, k * n, o.tf32, b.data());
+    read_matrix(acc, i * m * n, m * n, false, c.data());
+    if (o.lhs_transposed && o.rhs_transposed) {
+      c.noalias() += a.transpose() * b.transpose();
+    } else if (o.lhs_transposed) {
+      c.noalias() += a.transpose() * b;
+    } else if (o.rhs_transposed) {
+      c.noalias() += a * b.transpose();
+    } else {
+      c.noalias() += a * b;
+    }
+    write_matrix(out, i * m * n, m * n, c.data());
+  }
+}
+
+}  // namespace
+
+void product(const Tile& lhs, const Tile& rhs, const Tile& acc, const ProductOptions& options,
+             Tile& out) {
+  if (is_unknown(lhs) || is_unknown(rhs) || is_unknown(acc)) {
+    out.form = TileForm::kUnknown;
+  } else if (kernel::is_float(out.dtype) && out.dtype != DType::kF64) {
+    multiply<float>(lhs, rhs, acc, options, out);
+  } else {
+    multiply<double>(lhs, rhs, acc, options, out);
+  }
+}
+
+}  // namespace xpusim::exec

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "sim/exec/tile.h"
+
+namespace xpusim::exec {
+
+/// How the operands of a matrix product lie, and how they are rounded first.
+struct ProductOptions {
+  bool lhs_transposed = false;  ///< [K, M] instead of [M, K]
+  bool rhs_transposed = false;  ///< [N, K] instead of [K, N]
+  bool tf32 = false;            ///< f32 operands lose their last 13 bits, as in the tensor cores
+};
+
+/// out = lhs * rhs + acc over the last two dimensions; leading ones are batches. Floats accumulate
+/// in f32 (f64 in f64) and round once to the result's dtype; integers are exact and wrap. Leaves
+/// out the tensor cores' order of summation and their narrower accumulators for f8.
+void product(const Tile& lhs, const Tile& rhs, const Tile& acc, const ProductOptions& options,
+             Tile& out);
+
+}  // namespace xpusim::exec
