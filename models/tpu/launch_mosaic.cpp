@@ -90,6 +90,8 @@ class MosaicBinder {
     spec.copies = static_cast<std::uint32_t>(plan_.program.buffers[w.buffer].copies);
     const exec::Allocation* t = tensor(w.operand, memref);
     if (!t) return spec;
+    spec.tensor = t->address;
+    spec.tensor_bytes = t->bytes;
     if (t->shape.size() != w.block.size()) {
       problems_.error(where(), fmt::format("operand '{}' has {} dimensions, its window {}", spec.name,
                                            t->shape.size(), w.block.size()));

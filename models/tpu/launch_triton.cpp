@@ -18,8 +18,12 @@ Expected<PreparedLaunch> prepare_triton(const exec::Launch& launch, exec::Device
     spec.name = plan->program.buffers[w.buffer].name;
     spec.output = w.output;
     spec.copies = static_cast<std::uint32_t>(plan->program.buffers[w.buffer].copies);
-    spec.map = std::make_unique<TritonWindow>(
-        static_cast<std::uint64_t>(launch.args[w.operand].bits), *w.affine);
+    const auto address = static_cast<std::uint64_t>(launch.args[w.operand].bits);
+    spec.map = std::make_unique<TritonWindow>(address, *w.affine);
+    if (const exec::Allocation* t = memory.find(address)) {
+      spec.tensor = t->address;
+      spec.tensor_bytes = t->bytes;
+    }
     windows.push_back(std::move(spec));
   }
   PreparedLaunch out;

@@ -92,7 +92,7 @@ run::LaunchReport make_report(const exec::Launch& launch, const TpuParams& param
   report.hbm_read_bytes = static_cast<double>(r.hbm.read_bytes);
   report.hbm_write_bytes = static_cast<double>(r.hbm.write_bytes);
   if (ready.body) report.flops = static_cast<double>(ready.body->counts().flops);
-  report.compulsory_bytes = report.hbm_read_bytes + report.hbm_write_bytes;
+  report.compulsory_bytes = static_cast<double>(ready.windows->compulsory_bytes());
   report.simulated_instructions = r.activity.all_bundles();
   report.simulated_messages = r.messages;
   add_counters(report, ready, r);

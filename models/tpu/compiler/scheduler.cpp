@@ -53,6 +53,7 @@ class ListScheduler {
     for (std::uint32_t i = 0; i < waiting.size(); ++i) waiting[i] = i;
     std::vector<ScheduledBundle> bundles;
     for (std::int64_t cycle = 0; !waiting.empty(); ++cycle) {
+      free_dead(cycle);
       ScheduledBundle bundle;
       fill(waiting, cycle, bundle);
       if (!bundle.instructions.empty()) {
@@ -168,7 +169,16 @@ class ListScheduler {
     busy_until_ = std::max({busy_until_, done, cycle + issue_interval(core_.latency, d.op)});
     if (d.dst == kNoVirtual) return;
     ready_[d.dst] = done;
-    if (uses_[d.dst] == 0) pool(block_.files[d.dst]).give(place_[d.dst]);
+    if (uses_[d.dst] == 0) dead_.push_back({done, d.dst});
+  }
+
+  /// A result that nobody reads keeps its register until it is written.
+  void free_dead(std::int64_t cycle) {
+    std::erase_if(dead_, [&](const auto& d) {
+      if (d.first > cycle) return false;
+      pool(block_.files[d.second]).give(place_[d.second]);
+      return true;
+    });
   }
 
   RegisterPool& pool(RegisterFile file) { return pools_[static_cast<std::size_t>(file)]; }
@@ -183,6 +193,7 @@ class ListScheduler {
   std::array<RegisterPool, 3> pools_ = {RegisterPool(0, kVectorRegisters),
                                         RegisterPool(kFirstMask, kMaskRegisters),
                                         RegisterPool(kFirstScalar, kScalarRegisters)};
+  std::vector<std::pair<std::int64_t, Virtual>> dead_;
   std::int64_t busy_until_ = 0;
 };
 

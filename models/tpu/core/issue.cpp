@@ -85,7 +85,9 @@ IssueState::Snapshot IssueState::snapshot(Cycle now) const {
     s.producer[r] = s.ready[r] ? static_cast<std::uint8_t>(producer_[r]) : 0;
   }
   for (const auto& units : units_) {
+    const auto first = static_cast<std::ptrdiff_t>(s.units.size());
     for (Cycle free : units) s.units.push_back(distance(free, now));
+    std::sort(s.units.begin() + first, s.units.end());   // which of them is which does not matter
   }
   return s;
 }

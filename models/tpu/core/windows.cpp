@@ -1,5 +1,7 @@
 #include "models/tpu/core/windows.h"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 namespace xpusim::tpu {
@@ -40,7 +42,20 @@ Descriptor WindowSet::transfer(std::uint32_t w, std::uint32_t copy, bool write) 
   d.window = w;
   d.slot = copy;
   windows_[w].spec.map->runs(windows_[w].copies[copy].block, d.runs);
+  for (const Run& run : d.runs) windows_[w].moved_bytes += run.bytes;
   return d;
+}
+
+std::uint64_t WindowSet::compulsory_bytes() const {
+  std::map<std::pair<std::uint64_t, bool>, std::pair<std::uint64_t, std::uint64_t>> tensors;
+  for (const Window& w : windows_) {
+    auto& [moved, size] = tensors[{w.spec.tensor, w.spec.output}];
+    moved += w.moved_bytes;
+    size = w.spec.tensor_bytes;
+  }
+  std::uint64_t sum = 0;
+  for (const auto& [key, t] : tensors) sum += std::min(t.first, t.second);
+  return sum;
 }
 
 std::optional<Descriptor> WindowSet::fetch(std::uint32_t number, int ahead) {

@@ -22,6 +22,7 @@ struct WindowSpec {
   bool output = false;
   std::uint32_t copies = 2;
   std::uint64_t payload_bytes = 0;   ///< of one copy, row-major; 0: no payload is kept
+  std::uint64_t tensor = 0, tensor_bytes = 0;   ///< the whole operand in HBM
 };
 
 /// Keeps the books of the double buffers. The core asks it what to transfer; a transfer's payload
@@ -56,6 +57,9 @@ class WindowSet {
   std::uint64_t fetches() const { return fetches_; }
   std::uint64_t skipped_fetches() const { return skipped_; }
   std::uint64_t write_backs() const { return write_backs_; }
+  /// Bytes that the launch had to move at least: what was fetched of each tensor, and what was
+  /// written of it, each capped by its size.
+  std::uint64_t compulsory_bytes() const;
 
  private:
   struct Copy {
@@ -71,6 +75,7 @@ class WindowSet {
     std::optional<std::uint32_t> next;   ///< the copy that takes the next step's block
     std::uint32_t arriving = 0;      ///< fetches under way into the current copy
     std::uint32_t next_arriving = 0;
+    std::uint64_t moved_bytes = 0;
   };
   bool block_at(Window& w, std::uint64_t step, BlockIndex& out);
   void grid_at(std::uint64_t step, std::vector<std::int64_t>& out) const;
