@@ -5,7 +5,7 @@
 #include "models/gpu/core/chip.h"
 #include "models/gpu/core/occupancy.h"
 #include "models/gpu/core/report.h"
-#include "tests/gpu/core_harness.h"
+#include "tests/gpu/core_fakes.h"
 
 namespace xpusim::gpu::test {
 namespace {

@@ -1,0 +1,189 @@
+// From TTGIR to a report: what a launch on the whole machine says.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "models/gpu/machine.h"
+
+namespace xpusim::gpu {
+namespace {
+
+constexpr std::int64_t kElements = 98432;
+constexpr std::int64_t kBlock = 256;
+
+/// vector_add over f32 tensors that it allocates; `n` may say more elements than they have.
+struct VectorAdd {
+  explicit VectorAdd(std::int64_t elements = kElements) : memory(1 << 30) {
+    auto read = kernel::read_module_file(XPUSIM_SOURCE_DIR
+                                         "/workloads/triton/ir/vector_add_c76ab505ec.ttgir");
+    EXPECT_TRUE(read) << read.error().str();
+    launch.name = "vector_add";
+    launch.module = std::make_shared<kernel::Module>(std::move(*read));
+    launch.function = launch.module->kernel();
+    const auto tensor = [&](const char* name, exec::Init::Kind kind, std::uint64_t seed) {
+      exec::Init init;
+      init.kind = kind;
+      init.seed = seed;
+      exec::Argument a;
+      a.kind = exec::Argument::Kind::kPointer;
+      a.tensor = name;
+      a.bits =
+          static_cast<std::int64_t>(*memory.allocate(name, kernel::DType::kF32, {kElements}, init));
+      launch.args.push_back(a);
+    };
+    tensor("x", exec::Init::Kind::kRandn, 1);
+    tensor("y", exec::Init::Kind::kRandn, 2);
+    tensor("out", exec::Init::Kind::kUnwritten, 0);
+    exec::Argument n;
+    n.bits = elements;
+    launch.args.push_back(n);
+    launch.grid = {(elements + kBlock - 1) / kBlock, 1, 1};
+  }
+  exec::DeviceMemory memory;
+  exec::Launch launch;
+};
+
+GpuParams small() {
+  GpuParams p;
+  p.sm.count = 8;
+  return p;
+}
+
+double counter(const run::LaunchReport& r, const std::string& name) {
+  for (const auto& [n, v] : r.counters) {
+    if (n == name) return v.value_or(-1);
+  }
+  ADD_FAILURE() << "no counter " << name;
+  return -1;
+}
+
+TEST(GpuMachine, RunsAVectorAddFromItsTtgir) {
+  VectorAdd add;
+  Machine machine("test", small(), std::nullopt);
+  auto report = machine.launch(add.launch, add.memory, {});
+  ASSERT_TRUE(report) << report.error().str();
+
+  const auto x = add.memory.as_doubles(*add.memory.find("x"));
+  const auto y = add.memory.as_doubles(*add.memory.find("y"));
+  const auto out = add.memory.as_doubles(*add.memory.find("out"));
+  for (std::size_t i = 0; i < out.size(); i += 997) {
+    EXPECT_EQ(static_cast<float>(out[i]), static_cast<float>(x[i]) + static_cast<float>(y[i]));
+  }
+  // 24 instructions a warp on the chip (and one less in the warps that exit early).
+  const double warps = std::ceil(double{kElements} / kBlock) * 4;
+  EXPECT_NEAR(counter(*report, "warp_instructions") / warps, 24, 0.5);
+  EXPECT_EQ(counter(*report, "l1_sectors_global_load"), 2.0 * kElements * 4 / 32);
+  EXPECT_EQ(counter(*report, "l1_sectors_global_store"), 1.0 * kElements * 4 / 32);
+  EXPECT_EQ(report->flops, kElements);
+  EXPECT_EQ(counter(*report, "cycles"), static_cast<double>(report->cycles));
+}
+
+TEST(GpuMachine, ChargesEveryCycleOfEverySubCore) {
+  VectorAdd add;
+  Machine machine("test", small(), std::nullopt);
+  auto report = machine.launch(add.launch, add.memory, {});
+  ASSERT_TRUE(report);
+  std::map<std::string, std::uint64_t> sum;
+  for (const auto& e : report->ledger) sum[e.unit] += e.cycles;
+  EXPECT_EQ(sum["gpu.sm.sub"], report->cycles * 8 * 4);
+  std::uint64_t issued_by_line = 0;
+  for (const auto& l : report->lines) issued_by_line += l.executed;
+  EXPECT_EQ(issued_by_line, report->simulated_instructions);
+}
+
+TEST(GpuMachine, TheSameLaunchTakesTheSameTimeTwice) {
+  std::set<std::uint64_t> cycles;
+  for (int i = 0; i < 2; ++i) {
+    VectorAdd add;
+    Machine machine("test", small(), std::nullopt);
+    cycles.insert(machine.launch(add.launch, add.memory, {})->cycles);
+  }
+  EXPECT_EQ(cycles.size(), 1u);
+}
+
+TEST(GpuMachine, AWarmL2IsFasterThanAColdOne) {
+  VectorAdd add;
+  Machine machine("test", small(), std::nullopt);
+  run::LaunchOptions warm;
+  warm.warm_caches = true;
+  const auto first = machine.launch(add.launch, add.memory, warm);
+  const auto second = machine.launch(add.launch, add.memory, warm);
+  const auto cold = machine.launch(add.launch, add.memory, {});
+  ASSERT_TRUE(first && second && cold);
+  EXPECT_LT(second->cycles, first->cycles);
+  EXPECT_EQ(counter(*second, "dram_read_bytes"), 0);
+  EXPECT_EQ(cold->cycles, first->cycles);
+}
+
+TEST(GpuMachine, ASlowerClockTakesTheSameLaunchLongerInTime) {
+  VectorAdd add;
+  Machine machine("test", small(), std::nullopt);
+  run::LaunchOptions slow;
+  slow.clock_hz = 990'000'000;
+  const auto fast_report = machine.launch(add.launch, add.memory, {});
+  const auto slow_report = machine.launch(add.launch, add.memory, slow);
+  EXPECT_EQ(slow_report->clock_mhz, 990);
+  EXPECT_GT(slow_report->duration_ns, fast_report->duration_ns);
+  EXPECT_LT(slow_report->cycles, fast_report->cycles);  // memory is nearer in cycles
+}
+
+TEST(GpuMachine, AnErrorOfTheKernelEndsTheRunWithItsLine) {
+  VectorAdd add(kElements + 10000);  // reads past its tensors
+  Machine machine("test", small(), std::nullopt);
+  auto report = machine.launch(add.launch, add.memory, {});
+  ASSERT_FALSE(report);
+  EXPECT_THAT(report.error().str(), testing::HasSubstr("kernels.py:11"));
+}
+
+TEST(GpuMachine, ABlockThatFitsNoSmIsRefusedWithTheLimits) {
+  VectorAdd add;
+  GpuParams params = small();
+  params.sm.registers = 1024;
+  Machine machine("test", params, std::nullopt);
+  auto report = machine.launch(add.launch, add.memory, {});
+  ASSERT_FALSE(report);
+  EXPECT_THAT(report.error().str(), testing::HasSubstr("does not fit an SM"));
+}
+
+class CountingSink : public trace::Sink {
+ public:
+  trace::LaneId lane(std::string_view path) override {
+    lanes.emplace_back(path);
+    return static_cast<trace::LaneId>(lanes.size() - 1);
+  }
+  trace::NameId name(std::string_view text) override {
+    names.emplace_back(text);
+    return static_cast<trace::NameId>(names.size() - 1);
+  }
+  void slice(trace::LaneId lane, trace::NameId, std::uint64_t begin, std::uint64_t end) override {
+    EXPECT_LT(begin, end);
+    EXPECT_GE(begin, last_end[lane]);  // slices of a lane follow each other
+    last_end[lane] = end;
+    ++slices;
+  }
+  void counter(trace::LaneId, std::uint64_t, double) override {}
+  Expected<void> finish() override { return {}; }
+  std::vector<std::string> lanes, names;
+  std::map<trace::LaneId, std::uint64_t> last_end;
+  std::uint64_t slices = 0;
+};
+
+TEST(GpuMachine, TracesBlocksAndPhasesInOrder) {
+  VectorAdd add;
+  Machine machine("test", small(), std::nullopt);
+  CountingSink sink;
+  run::LaunchOptions options;
+  options.trace = &sink;
+  auto report = machine.launch(add.launch, add.memory, options);
+  ASSERT_TRUE(report);
+  EXPECT_THAT(sink.lanes, testing::Contains("gpu.sm[3].sub[2]"));
+  EXPECT_THAT(sink.names, testing::Contains("long_scoreboard"));
+  EXPECT_GT(sink.slices, 100u);
+  EXPECT_THAT(report->notes, testing::Contains(testing::HasSubstr("4 are left out")));
+}
+
+}  // namespace
+}  // namespace xpusim::gpu
