@@ -42,10 +42,22 @@ struct L2Params {
   }
 };
 
+/// Coalescers of reads between the SMs and the L2 (ReadCoalescer).
+struct CoalescerParams {
+  std::int64_t groups = 8;
+
+  static constexpr auto schema() {
+    return std::tuple{config::field("groups", &CoalescerParams::groups, config::Unit::kCount,
+                                    "groups of SMs with a coalescer each; 0: there is none", 0,
+                                    1024)};
+  }
+};
+
 /// The memory system of a GPU, below its SMs.
 struct MemoryParams {
   HbmParams hbm;
   L2Params l2;
+  CoalescerParams coalescer;
   network::CrossbarParams requests, replies, bridge{50, 64, 64, 8};
 
   static constexpr auto schema() {
@@ -53,6 +65,7 @@ struct MemoryParams {
     using config::group;
     return std::tuple{group("hbm", &P::hbm, "HBM stacks and controllers"),
                       group("l2", &P::l2, "second-level cache"),
+                      group("coalescer", &P::coalescer, "coalescers of reads before the L2"),
                       group("requests", &P::requests, "network from the SMs to the slices"),
                       group("replies", &P::replies, "network from the slices to the SMs"),
                       group("bridge", &P::bridge, "network between the halves of the L2")};

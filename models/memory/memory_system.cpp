@@ -22,21 +22,44 @@ void check(const MemoryParams& p, std::string_view path, Diagnostics& problems) 
     problems.error({}, fmt::format("{}.l2.slices: {} slices do not make {} halves", path,
                                    p.l2.slices, p.l2.halves));
   }
+  if (p.coalescer.groups % p.l2.halves != 0) {
+    problems.error({}, fmt::format("{}.coalescer.groups: {} groups do not share out {} halves",
+                                   path, p.coalescer.groups, p.l2.halves));
+  }
   if (p.hbm.capacity_bytes > std::int64_t{1} << 41) {
     problems.error({}, fmt::format("{}.hbm.capacity: more than 2 TiB behind an L2", path));
   }
 }
 
-/// An SM's way in: finds the slice of the SM's half that a request goes to.
+namespace {
+
+std::uint32_t block_number(std::uint64_t address) {
+  return static_cast<std::uint32_t>((address & 0xffff'ffff'ffff) / kBlockBytes);
+}
+
+engine::Message answer_to(const ReadCoalescer::Reader& reader, std::uint64_t block_address) {
+  engine::Message m;
+  m.to = reader.sm;
+  m.tag = reader.tag;
+  m.address = block_address + reader.line * kLineBytes;
+  m.data = static_cast<std::uint64_t>(reader.mask >> reader.line * (kLineBytes / kSectorBytes));
+  m.kind = kReadDone;
+  return m;
+}
+
+}  // namespace
+
+/// An SM's way in: finds the slice of the SM's half that a request goes to. Reads go by the
+/// coalescer of the SM's group, if there is one.
 class MemorySystem::SmPort : public engine::MessageIf {
  public:
-  SmPort(const MemorySystem& system, engine::MessageIf& network, std::uint32_t sm,
-         std::uint32_t half, std::uint32_t slices_per_half)
+  SmPort(MemorySystem& system, std::uint32_t sm, std::uint32_t half, std::uint32_t group)
       : system_(system),
-        network_(network),
+        network_(system.requests_->port(sm)),
         sm_(sm),
         half_(half),
-        slices_per_half_(slices_per_half) {}
+        group_(group),
+        slices_per_half_(system.map_.slices() / system.halves_) {}
 
   void send(const engine::Message& message, engine::Cycle now) override {
     const std::uint64_t line = message.address % kBlockBytes / kLineBytes;
@@ -53,22 +76,72 @@ class MemorySystem::SmPort : public engine::MessageIf {
     m.data = BlockRequest{static_cast<std::uint16_t>(mask), static_cast<std::uint32_t>(line),
                           where.slice, where.block}
                  .data();
+    if (m.kind == kRead && !system_.coalescers_.empty() && !first_reader(m, now)) return;
     system_.slices_[m.to]->tags().prefetch(where.block);
     if (m.to != where.slice) system_.slices_[where.slice]->tags().prefetch(where.block);
     network_.send(m, now);
   }
 
  private:
-  const MemorySystem& system_;
+  /// True if the read goes on, in the name of its group.
+  bool first_reader(engine::Message& m, engine::Cycle now) {
+    const BlockRequest r = BlockRequest::of(m.data);
+    const ReadCoalescer::Reader reader{m.tag, static_cast<std::uint16_t>(sm_), r.mask,
+                                       static_cast<std::uint8_t>(r.line)};
+    const auto outcome = system_.coalescers_[group_].read(block_number(m.address), reader, now);
+    if (outcome.what == ReadCoalescer::Outcome::kForward) {
+      m.from = group_;
+      m.tag = outcome.read;
+      return true;
+    }
+    if (outcome.what == ReadCoalescer::Outcome::kAnswered) {
+      system_.replies_->multicast(answer_to(reader, m.address), outcome.at);
+    }
+    return false;
+  }
+
+  MemorySystem& system_;
   engine::MessageIf& network_;
-  std::uint32_t sm_, half_, slices_per_half_;
+  std::uint32_t sm_, half_, group_, slices_per_half_;
+};
+
+/// A slice's way out to the SMs: an answer to a group of SMs becomes one for each that asked.
+class MemorySystem::AnswerPort : public engine::MessageIf {
+ public:
+  AnswerPort(MemorySystem& system, std::uint32_t slice)
+      : system_(system), network_(system.replies_->port(slice)) {}
+
+  void send(const engine::Message& message, engine::Cycle leaves) override {
+    if (message.kind != kReadDone || system_.coalescers_.empty()) {
+      network_.send(message, leaves);
+      return;
+    }
+    const std::uint64_t block = message.address - message.address % kBlockBytes;
+    bool first = true;
+    system_.coalescers_[message.to].answer(message.tag, leaves,
+                                           [&](const ReadCoalescer::Reader& reader) {
+                                             const engine::Message m = answer_to(reader, block);
+                                             if (first) {
+                                               network_.send(m, leaves);
+                                             } else {
+                                               system_.replies_->multicast(m, leaves);
+                                             }
+                                             first = false;
+                                           });
+  }
+
+ private:
+  MemorySystem& system_;
+  engine::MessageIf& network_;
 };
 
 MemorySystem::MemorySystem(const sc_core::sc_module_name& name, engine::Scheduler& scheduler,
                            const MemoryParams& params, std::uint32_t sms)
-    : sc_module(name), map_(params.hbm, static_cast<std::uint32_t>(params.l2.slices)) {
+    : sc_module(name),
+      map_(params.hbm, static_cast<std::uint32_t>(params.l2.slices)),
+      halves_(static_cast<std::uint32_t>(params.l2.halves)),
+      coalescers_(static_cast<std::size_t>(params.coalescer.groups)) {
   const auto slices = static_cast<std::uint32_t>(params.l2.slices);
-  const auto halves = static_cast<std::uint32_t>(params.l2.halves);
   using network::Crossbar;
   requests_ = std::make_unique<Crossbar>("requests", scheduler, params.requests, sms, slices);
   replies_ = std::make_unique<Crossbar>("replies", scheduler, params.replies, slices, sms);
@@ -82,15 +155,16 @@ MemorySystem::MemorySystem(const sc_core::sc_module_name& name, engine::Schedule
     const std::uint32_t id =
         scheduler.add(slice, std::string(basename()) + ".l2[" + std::to_string(i) + "]");
     slice.set_id(id);
-    slice.replies(replies_->port(i));
+    answer_ports_.push_back(std::make_unique<AnswerPort>(*this, i));
+    slice.replies(*answer_ports_.back());
     slice.bridge(bridge_->port(i));
     slice.memory(*hbm_);
     requests_->connect(i, id);
     bridge_->connect(i, id);
   }
+  const auto groups = static_cast<std::uint32_t>(coalescers_.size());
   for (std::uint32_t i = 0; i < sms; ++i) {
-    const std::uint32_t half = i * halves / sms;
-    ports_.push_back(std::make_unique<SmPort>(*this, requests_->port(i), i, half, slices / halves));
+    ports_.push_back(std::make_unique<SmPort>(*this, i, i * halves_ / sms, i * groups / sms));
   }
 }
 
@@ -119,6 +193,9 @@ MemoryCounters MemorySystem::counters() const {
   c.l2_sectors_red = l2.red;
   c.l2_sectors_hit = l2.hit;
   c.l2_sectors_miss = l2.miss;
+  for (const ReadCoalescer& coalescer : coalescers_) {
+    c.coalesced_sectors += coalescer.joined_sectors();
+  }
   c.request_messages = requests_->messages();
   c.reply_messages = replies_->messages();
   c.reply_bytes = replies_->bytes();

@@ -18,6 +18,7 @@
 #include "models/memory/hbm.h"
 #include "models/memory/l2_params.h"
 #include "models/memory/l2_slice.h"
+#include "models/memory/read_coalescer.h"
 #include "models/network/crossbar.h"
 
 namespace xpusim::memory {
@@ -28,6 +29,7 @@ struct MemoryCounters {
   std::uint64_t l2_sectors_read = 0, l2_sectors_write = 0, l2_sectors_atom = 0, l2_sectors_red = 0;
   std::uint64_t l2_sectors_hit = 0, l2_sectors_miss = 0;
   std::uint64_t dram_activates = 0, dram_refreshes = 0, dram_row_hits = 0, dram_requests = 0;
+  std::uint64_t coalesced_sectors = 0;  ///< reads that joined another SM's: the L2 did not see them
   std::uint64_t request_messages = 0, reply_messages = 0, reply_bytes = 0, bridge_bytes = 0;
 };
 
@@ -64,10 +66,14 @@ class MemorySystem : public sc_core::sc_module {
 
  private:
   class SmPort;
+  class AnswerPort;
   AddressMap map_;
+  std::uint32_t halves_;
   std::unique_ptr<network::Crossbar> requests_, replies_, bridge_;
   std::unique_ptr<Hbm> hbm_;
   std::vector<std::unique_ptr<L2Slice>> slices_;
+  std::vector<ReadCoalescer> coalescers_;  ///< one a group of SMs; none: reads go straight
+  std::vector<std::unique_ptr<AnswerPort>> answer_ports_;
   std::vector<std::unique_ptr<SmPort>> ports_;
 };
 

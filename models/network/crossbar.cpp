@@ -59,4 +59,14 @@ void Crossbar::transfer(std::uint32_t source, const engine::Message& message,
   scheduler_.post(message, component_[message.to], arrived);
 }
 
+void Crossbar::multicast(const engine::Message& message, engine::Cycle leaves) {
+  const std::uint32_t bytes = header_bytes_ + memory::payload_bytes(message);
+  ++messages_;
+  bytes_ += bytes;
+  const engine::Cycle arrived =
+      destination_[message.to].book(scheduler_.now(), leaves + latency_, bytes);
+  wait_cycles_ += arrived - latency_ - leaves;
+  scheduler_.post(message, component_[message.to], arrived);
+}
+
 }  // namespace xpusim::network

@@ -19,10 +19,8 @@ namespace xpusim::network {
 /// hold up one that comes in between.
 ///
 /// Not modelled: distance (every pair has the same latency), contention inside the switch,
-/// back-pressure (a full port makes its messages late, it stops nobody), and the coalescer that an
-/// H200 has between its SMs and the L2 (concurrent reads of the same sectors by neighbouring SMs
-/// reach the L2 once). Its place would be in front of port(): look up the reads under way of the
-/// same group of SMs.
+/// back-pressure (a full port makes its messages late, it stops nobody), what messages without data
+/// (requests to read, acknowledgements) take of a port: some hundredths.
 class Crossbar : public sc_core::sc_module {
  public:
   Crossbar(const sc_core::sc_module_name& name, engine::Scheduler& scheduler,
@@ -31,6 +29,9 @@ class Crossbar : public sc_core::sc_module {
 
   /// Where source `i` sends: `message.to` is the number of the destination (not a component id).
   engine::MessageIf& port(std::uint32_t source);
+  /// Sends a further copy of what a source has just sent, to another destination: it takes nothing
+  /// of the source's port.
+  void multicast(const engine::Message& message, engine::Cycle leaves);
   /// Messages to destination `i` arrive at this component.
   void connect(std::uint32_t destination, std::uint32_t component_id);
   /// The cycle at which a message sent now would arrive, were the ports empty.

@@ -205,6 +205,44 @@ TEST(MemorySystem, counts_a_stream_as_the_chip_does) {
               1.5, 0.02);
 }
 
+// ---- the coalescer
+
+/// Sectors that the L2 looks up when `sms` processors read the same block at the same time.
+std::uint64_t looked_up(std::uint32_t sms, std::int64_t groups) {
+  MemoryParams p = params();
+  p.coalescer.groups = groups;
+  Bench b(p, sms, 1, [](std::uint32_t) { return list({{address_in_half(0)}}); });
+  b.run();
+  for (std::uint32_t i = 0; i < sms; ++i) {
+    EXPECT_EQ(b.sm(i).responses, 1u);
+    EXPECT_EQ(b.sm(i).answer.data, 0xffffu);
+  }
+  const MemoryCounters c = b.memory().counters();
+  EXPECT_EQ(c.dram_read_bytes, 512u);
+  return c.l2_sectors_read;
+}
+
+TEST(MemorySystem, shows_the_l2_one_read_of_a_group_that_reads_the_same) {
+  // 8 SMs a half: look-ups near, at the copy point, and the one that the copy point asks the home
+  // for
+  EXPECT_EQ(looked_up(16, 0), 8u * 16 + 8u * 16 + 16);
+  EXPECT_EQ(looked_up(16, 2), 16u + 32u);  // one group a half
+  EXPECT_EQ(looked_up(16, 8), 4u * 16 + 4u * 16 + 16);
+}
+
+TEST(MemorySystem, answers_all_of_a_group_when_the_one_read_is_answered) {
+  MemoryParams p = params();
+  p.coalescer.groups = 2;
+  Bench b(
+      p, 16, 1,
+      [](std::uint32_t) {
+        return list({{address_in_half(0), kOneSector}});
+      },
+      kCkClock);
+  b.run();
+  for (std::uint32_t i = 0; i < 8; ++i) EXPECT_EQ(b.sm(i).latency, near_miss(p));
+}
+
 // ---- capacity
 
 MemoryParams small_l2(std::int64_t dirty_ways) {
@@ -361,6 +399,7 @@ TEST(MemorySystem, does_the_same_whether_idle_cycles_are_skipped_or_not) {
 TEST(MemoryParams, says_what_does_not_fit_together) {
   MemoryParams p;
   p.l2.slices = 80;
+  p.coalescer.groups = 3;
   p.hbm.interleave_bytes = 768;
   p.hbm.refresh = "perbank";
   p.hbm.write_low = 0.8;
@@ -373,7 +412,8 @@ TEST(MemoryParams, says_what_does_not_fit_together) {
   EXPECT_THAT(text, testing::HasSubstr("did you mean 'per_bank'"));
   EXPECT_THAT(text, testing::HasSubstr("write_low (0.8) must be below write_high"));
   EXPECT_THAT(text, testing::HasSubstr("burst <= ccd_s <= ccd_l does not hold"));
-  EXPECT_EQ(problems.list().size(), 5u);
+  EXPECT_THAT(text, testing::HasSubstr("coalescer.groups: 3 groups do not share out 2 halves"));
+  EXPECT_EQ(problems.list().size(), 6u);
 }
 
 TEST(MemoryParams, are_sound_by_default) {

@@ -1,0 +1,71 @@
+#include "models/memory/read_coalescer.h"
+
+#include <bit>
+
+#include "sim/engine/check.h"
+
+namespace xpusim::memory {
+
+ReadCoalescer::Outcome ReadCoalescer::read(std::uint32_t block, const Reader& reader,
+                                           engine::Cycle now) {
+  forget_until(now);
+  for (std::uint16_t i = heads_[bucket(block)]; i != kNone; i = reads_[i].next) {
+    Read& r = reads_[i];
+    if (r.block != block || (reader.mask & ~r.first.mask) != 0 || r.leaves <= now) continue;
+    joined_sectors_ += static_cast<std::uint64_t>(std::popcount(reader.mask));
+    if (r.leaves != engine::kNever) return {Outcome::kAnswered, 0, r.leaves};
+    join(r, reader);
+    return {Outcome::kWait, 0, 0};
+  }
+  return {Outcome::kForward, open(block, reader), 0};
+}
+
+std::uint32_t ReadCoalescer::open(std::uint32_t block, const Reader& reader) {
+  std::uint16_t index = free_reads_;
+  if (index != kNone) {
+    free_reads_ = reads_[index].next;
+  } else {
+    if (reads_.size() == kNone) engine::broken("read coalescer", 0, "too many reads under way");
+    index = static_cast<std::uint16_t>(reads_.size());
+    reads_.emplace_back();
+  }
+  std::uint16_t& head = heads_[bucket(block)];
+  reads_[index] = {block, reader, head, kNone, kNone, engine::kNever};
+  head = index;
+  return index;
+}
+
+void ReadCoalescer::join(Read& read, const Reader& reader) {
+  std::uint16_t index = free_links_;
+  if (index != kNone) {
+    free_links_ = links_[index].next;
+  } else {
+    if (links_.size() == kNone) engine::broken("read coalescer", 0, "too many reads wait");
+    index = static_cast<std::uint16_t>(links_.size());
+    links_.emplace_back();
+  }
+  links_[index] = {reader, kNone};
+  (read.others == kNone ? read.others : links_[read.last].next) = index;
+  read.last = index;
+}
+
+/// Frees the reads whose answers have left, up to the first that has not.
+void ReadCoalescer::forget_until(engine::Cycle now) {
+  while (leaving_head_ < leaving_.size() && reads_[leaving_[leaving_head_]].leaves <= now) {
+    const std::uint16_t index = leaving_[leaving_head_++];
+    std::uint16_t* at = &heads_[bucket(reads_[index].block)];
+    while (*at != index) at = &reads_[*at].next;
+    *at = reads_[index].next;
+    reads_[index].next = free_reads_;
+    free_reads_ = index;
+  }
+  if (leaving_head_ == leaving_.size()) {
+    leaving_.clear();
+    leaving_head_ = 0;
+  } else if (leaving_head_ >= 4096) {
+    leaving_.erase(leaving_.begin(), leaving_.begin() + static_cast<std::ptrdiff_t>(leaving_head_));
+    leaving_head_ = 0;
+  }
+}
+
+}  // namespace xpusim::memory

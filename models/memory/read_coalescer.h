@@ -1,0 +1,92 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "sim/engine/time.h"
+
+namespace xpusim::memory {
+
+/// The coalescer of a group of SMs, on their way to the L2: a read of sectors of which another SM's
+/// read is under way joins it; the L2 sees one read, and its answer goes to all that joined. The
+/// vendor's profiler names such a unit (LRC, the L2 request coalescer); how many SMs share one, and
+/// for how long it keeps a read open, is not public: here, from the SM's sending to the answer's
+/// leaving the L2 (which is as long as a unit in the middle of the network would).
+///
+/// Not modelled: a limit on reads under way, reads that overlap one under way only in part (they go
+/// on their own), merging of writes and atomics.
+class ReadCoalescer {
+ public:
+  /// A read that waits.
+  struct Reader {
+    std::uint32_t tag;
+    std::uint16_t sm, mask;  ///< sectors of the block
+    std::uint8_t line;       ///< the first line that it named
+  };
+  /// What becomes of a read.
+  struct Outcome {
+    enum { kForward, kWait, kAnswered } what;
+    std::uint32_t read;  ///< kForward: its number, for answer()
+    engine::Cycle at;    ///< kAnswered: the data leave the L2 then
+  };
+
+  ReadCoalescer() { heads_.fill(kNone); }
+
+  Outcome read(std::uint32_t block, const Reader& reader, engine::Cycle now);
+  /// The answer of a read that was forwarded leaves the L2 at `at`: calls to(const Reader&) for
+  /// each reader, in order of asking.
+  template <class F>
+  void answer(std::uint32_t read, engine::Cycle at, F&& to);
+
+  std::uint64_t joined_sectors() const { return joined_sectors_; }
+
+ private:
+  static constexpr std::uint16_t kNone = 0xffff;
+  static constexpr std::uint32_t kBuckets = 1024;
+
+  struct alignas(32) Read {
+    std::uint32_t block;
+    Reader first;
+    std::uint16_t next;          ///< of its bucket, or of the free list
+    std::uint16_t others, last;  ///< links to the readers that joined
+    engine::Cycle leaves;        ///< its answer; kNever: not yet known
+  };
+  struct Link {
+    Reader reader;
+    std::uint16_t next;
+  };
+
+  static std::uint32_t bucket(std::uint32_t block) { return (block * 0x9e3779b9u) >> 22; }
+  std::uint32_t open(std::uint32_t block, const Reader& reader);
+  void join(Read& read, const Reader& reader);
+  void forget_until(engine::Cycle now);
+
+  std::array<std::uint16_t, kBuckets> heads_;
+  std::vector<Read> reads_;
+  std::vector<Link> links_;
+  std::uint16_t free_reads_ = kNone, free_links_ = kNone;
+  std::vector<std::uint16_t> leaving_;  ///< answered reads, in order of their answers' coming
+  std::size_t leaving_head_ = 0;
+  std::uint64_t joined_sectors_ = 0;
+};
+
+template <class F>
+void ReadCoalescer::answer(std::uint32_t number, engine::Cycle at, F&& to) {
+  const auto index = static_cast<std::uint16_t>(number);
+  Read& read = reads_[index];
+  read.leaves = at;
+  to(read.first);
+  for (std::uint16_t link = read.others; link != kNone;) {
+    Link& l = links_[link];
+    to(l.reader);
+    const std::uint16_t after = l.next;
+    l.next = free_links_;
+    free_links_ = link;
+    link = after;
+  }
+  read.others = kNone;
+  leaving_.push_back(index);
+}
+
+}  // namespace xpusim::memory
