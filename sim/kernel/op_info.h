@@ -29,7 +29,6 @@ enum Effect : std::uint32_t {
   kTerminator = 1u << 8,
   kControl = 1u << 9,       ///< has regions that run as control flow (scf.for, scf.if, ...)
   kElementwise = 1u << 10,  ///< result element i depends on operand elements i only
-  kIsolated = 1u << 12,     ///< its regions see no values from outside (functions, modules)
   kVisible =
       1u << 11,  ///< others can see it, or its result depends on others: run in step with time
 };
@@ -90,6 +89,10 @@ struct OpInfo {
   std::vector<TypeRule> type_rules;
   std::string format;  ///< the custom form where it is declared (grammar/format.h)
 
+  /// Regions from this number on see no values from outside (functions, modules, warp partitions).
+  std::size_t isolated_from = ~std::size_t{0};
+
+  bool isolates(std::size_t region) const { return region >= isolated_from; }
   bool has(Effect e) const { return (effects & e) != 0; }
   bool has_segments() const;  ///< an operand group is optional or variadic
   /// The number of an operand group, or -1.

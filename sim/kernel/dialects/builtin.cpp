@@ -44,7 +44,7 @@ void define_builtin(Definitions& ops) {
       .spelled("module")
       .grammar(std::make_unique<ModuleGrammar>())
       .verify(verify_module)
-      .effects(kIsolated);
+      .isolated();
   d.op("unrealized_conversion_cast")
       .in("inputs*")
       .out("outputs*")

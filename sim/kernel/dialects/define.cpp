@@ -12,9 +12,10 @@ namespace {
 class Registry {
  public:
   Registry() {
-    for (const auto define : {define_builtin, define_func, define_arith, define_math, define_scf,
-                              define_cf, define_gpu, define_tt, define_tt_tiles, define_tt_memory,
-                              define_ttg, define_ttng, define_vector, define_memref, define_tpu}) {
+    for (const auto define :
+         {define_builtin, define_func, define_arith, define_math, define_scf, define_cf, define_gpu,
+          define_tt, define_tt_tiles, define_tt_memory, define_ttg, define_warp_specialize,
+          define_ttng, define_vector, define_memref, define_tpu}) {
       define(all_);
     }
     for (OpInfo& info : all_.ops) {
@@ -102,6 +103,11 @@ Definition& Definition::verify(std::string (*check)(const Op&)) {
 
 Definition& Definition::effects(std::uint32_t effects) {
   info_.effects = effects;
+  return *this;
+}
+
+Definition& Definition::isolated(std::size_t from_region) {
+  info_.isolated_from = from_region;
   return *this;
 }
 

@@ -39,6 +39,7 @@ class Definition {
   Definition& grammar(std::unique_ptr<OpGrammar> grammar);
   Definition& verify(std::string (*check)(const Op&));
   Definition& effects(std::uint32_t effects);
+  Definition& isolated(std::size_t from_region = 0);
   Definition& spelled(std::string spelling);
 
  private:
@@ -68,6 +69,7 @@ void define_tt(Definitions& ops);
 void define_tt_tiles(Definitions& ops);
 void define_tt_memory(Definitions& ops);
 void define_ttg(Definitions& ops);
+void define_warp_specialize(Definitions& ops);
 void define_ttng(Definitions& ops);
 void define_vector(Definitions& ops);
 void define_memref(Definitions& ops);

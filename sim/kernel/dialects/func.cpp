@@ -9,10 +9,7 @@ namespace xpusim::kernel {
 
 void define_func(Definitions& ops) {
   Dialect d("func", ops);
-  d.op("func")
-      .grammar(std::make_unique<FunctionGrammar>())
-      .verify(verify_function)
-      .effects(kIsolated);
+  d.op("func").grammar(std::make_unique<FunctionGrammar>()).verify(verify_function).isolated();
   d.op("return")
       .spelled("return")
       .in("operands*")

@@ -24,10 +24,7 @@ std::string verify_addptr(const Op& op) {
 
 void define_structure(Dialect& d) {
   // tt.func: see FunctionGrammar. tt.call: operands*; "callee".
-  d.op("func")
-      .grammar(std::make_unique<FunctionGrammar>())
-      .verify(verify_function)
-      .effects(kIsolated);
+  d.op("func").grammar(std::make_unique<FunctionGrammar>()).verify(verify_function).isolated();
   d.op("call")
       .in("operands*")
       .out("results*")

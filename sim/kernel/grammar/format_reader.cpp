@@ -244,6 +244,21 @@ std::vector<std::size_t> counts_of(const Reading& r) {
   return counts;
 }
 
+/// Reports an operand whose type the op cannot take at all.
+bool check_classes(Reading& r) {
+  const OpInfo& info = *r.op.info;
+  for (std::size_t i = 0; i < info.operands.size(); ++i) {
+    const ValueGroup& group = info.operands[i];
+    for (const Type type : r.types[i]) {
+      if (belongs(type, group.type_class)) continue;
+      return r.parser.error(r.first[i], "'" + info.name + "' needs '" + group.name + "' to be " +
+                                            describe(group.type_class) + ", it is '" + type->text +
+                                            "'");
+    }
+  }
+  return true;
+}
+
 /// Completes the op: types from the rules, uses checked against them, results made.
 bool finish(Reading& r) {
   Parser& p = r.parser;
@@ -267,6 +282,7 @@ bool finish(Reading& r) {
     }
     if (info.has_segments()) r.op.segments.push_back(static_cast<std::uint32_t>(values.size()));
   }
+  if (!check_classes(r)) return false;
   const auto counts = counts_of(r);
   infer_types(p.context(), info, counts,
               r.types);  // now from the types of the values themselves too

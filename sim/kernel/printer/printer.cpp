@@ -105,16 +105,18 @@ void Printer::claim(const Value& value, std::vector<std::string>& claimed) {
 }
 
 void Printer::name_op(const Op& op) {
-  if (op.info->has(kIsolated)) {
+  for (std::size_t i = 0; i < op.regions.size(); ++i) {
+    if (!op.info->isolates(i)) {
+      name_region(*op.regions[i]);
+      continue;
+    }
     auto visible = std::move(visible_);
     const auto number = next_number_;
     visible_.clear();
     next_number_ = 0;
-    for (const auto& region : op.regions) name_region(*region);
+    name_region(*op.regions[i]);
     visible_ = std::move(visible);
     next_number_ = number;
-  } else {
-    for (const auto& region : op.regions) name_region(*region);
   }
 }
 
@@ -229,6 +231,11 @@ void Printer::argument(const Value& value, Attr attrs) {
   out_ += " loc(";  // an argument's own location is always written out
   spell_loc_body(out_, *value.loc, &names_);
   out_ += ')';
+}
+
+void Printer::new_line() {
+  out_ += '\n';
+  indent();
 }
 
 void Printer::successor(const Block& block) {

@@ -37,6 +37,7 @@ class Printer {
   /// without a last scf.yield that the text did not have if `hide_yield`.
   void region(const Region& region, bool show_entry, bool hide_yield = false);
   void successor(const Block& block);
+  void new_line();  ///< at the indentation of the op
   /// "%x: f32 {attrs} loc(...)".
   void argument(const Value& value, Attr attrs = nullptr);
 

@@ -74,8 +74,10 @@ bool Parser::parse_alias_line(Module& module, bool before_module) {
   const Token name = token_;
   advance();
   if (!expect("=", "in the definition of an alias")) return false;
+  const std::uint32_t body = token_.offset;
   const AliasEntry* entry = resolve_alias(name, "attribute");
-  if (!entry) return false;
+  // A second definition has been reported already; going on behind the first would not end.
+  if (!entry || entry->body.token.offset != body) return false;
   rewind(entry->end);
   const std::string spelled(text_.substr(name.offset, name.end - name.offset));
   if (entry->type) module.type_aliases.emplace_back(spelled, entry->type);

@@ -150,7 +150,7 @@ bool Parser::parse_custom(Op& op, const Token& name) {
 bool Parser::parse_generic_regions(Op& op) {
   if (!accept("(")) return true;
   do {
-    if (!parse_region(op, {}, op.info->has(kIsolated))) return false;
+    if (!parse_region(op, {}, op.info->isolates(op.regions.size()))) return false;
   } while (accept(","));
   return expect(")", "after the regions of an op");
 }
