@@ -152,6 +152,13 @@ void Dependences::effect(const Op& op) {
   }
 }
 
+/// Whether an op takes a part of a memref or memdesc: where it lies is an address.
+bool moves_view(const Op& op) {
+  return std::any_of(op.operands.begin(), op.operands.end(), [](const Value* v) {
+    return v->type->kind == kernel::TypeKind::kMemRef || v->type->kind == kernel::TypeKind::kMemDesc;
+  });
+}
+
 void Dependences::visit(const Op& op) {
   const std::string_view name = op.name();
   for (const auto& region : op.regions) visit(*region);
@@ -163,6 +170,11 @@ void Dependences::visit(const Op& op) {
                                     kernel::kReadsShared | kernel::kWritesShared | kernel::kAtomic |
                                     kernel::kVisible;
   if (op.info->effects & kMemory) effect(op);
+  if (moves_view(op)) {
+    for (const Value* v : op.operands) {
+      if (v->type->kind == kernel::TypeKind::kScalar && kernel::is_integer(v->type->dtype)) need(v);
+    }
+  }
   if (name == "scf.if") {
     need(op.operands[0]);
     for (const auto& region : op.regions) {

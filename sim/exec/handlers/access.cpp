@@ -50,11 +50,19 @@ std::string_view noun(AccessKind kind) {
   return "";
 }
 
+/// What a pointer was made from: the first operand of its op, or what its loop began with; or null.
+const kernel::Value* moved_from(const kernel::Value& v) {
+  if (v.def) return v.def->operands.empty() ? nullptr : v.def->operands[0];
+  const kernel::Op* loop = v.owner && v.owner->parent ? v.owner->parent->parent : nullptr;
+  if (!loop || loop->name() != "scf.for" || v.index == 0) return nullptr;
+  return loop->operands[v.index + 2];
+}
+
 /// The name of the kernel argument that a pointer was made from, through the ops that move pointers
 /// on.
 std::string pointer_name(const kernel::Value& pointer) {
   const kernel::Value* v = &pointer;
-  while (v->def && !v->def->operands.empty() && v->type->is_pointer_like()) v = v->def->operands[0];
+  while (const kernel::Value* source = moved_from(*v)) v = source;
   const std::string_view named = kernel::loc_name(v->loc);
   return named.empty() ? v->name : std::string(named);
 }
