@@ -5,72 +5,76 @@
 namespace xpusim::gpu {
 
 namespace {
-constexpr std::int64_t kLine = 128;
-}
+constexpr std::int64_t kLineBytes = 128;
+constexpr std::uint8_t kAllSectors = 0xf;
+}  // namespace
 
 L1Cache::L1Cache(std::int64_t bytes, std::int64_t ways)
     : ways_(static_cast<std::uint32_t>(std::clamp<std::int64_t>(ways, 1, kMaxWays))) {
-  const std::int64_t sets = std::max<std::int64_t>(1, bytes / (kLine * ways_));
+  const std::int64_t lines = std::min<std::int64_t>(bytes / kLineBytes, 0xffff / kMaxWays * ways_);
   Set empty;
   empty.tag.fill(kNoTag);
-  empty.used.fill(0);
   empty.request.fill(kNoRequest);
-  empty.valid.fill(0);
-  empty.pending.fill(0);
-  sets_.assign(static_cast<std::size_t>(sets), empty);
+  empty.sectors.fill(0);
+  for (std::uint32_t w = 0; w < kMaxWays; ++w) empty.order[w] = static_cast<std::uint8_t>(w);
+  sets_.assign(static_cast<std::size_t>(std::max<std::int64_t>(1, lines / ways_)), empty);
 }
 
-int L1Cache::find(const Set& set, std::uint64_t tag) const {
-  for (std::uint32_t w = 0; w < ways_; ++w) {
-    if (set.tag[w] == tag) return static_cast<int>(w);
-  }
-  return -1;
+std::uint32_t L1Cache::tag_of(std::uint64_t address) {
+  constexpr std::uint64_t kChipShift = 48;
+  return static_cast<std::uint32_t>(address / kLineBytes) ^
+         static_cast<std::uint32_t>(address >> kChipShift << 24);
+}
+
+std::uint32_t L1Cache::find(const Set& set, std::uint32_t tag) const {
+  std::uint32_t w = 0;
+  while (w < ways_ && set.tag[w] != tag) ++w;
+  return w;
+}
+
+void L1Cache::touch(Set& set, std::uint32_t way) {
+  std::uint32_t at = 0;
+  while (set.order[at] != way) ++at;
+  for (; at > 0; --at) set.order[at] = set.order[at - 1];
+  set.order[0] = static_cast<std::uint8_t>(way);
 }
 
 L1Cache::Lookup L1Cache::load(std::uint64_t address, std::uint8_t sectors, std::uint16_t request) {
-  const std::uint64_t tag = address / kLine;
-  const std::uint32_t index = set_of(tag);
-  Set& set = sets_[index];
-  int way = find(set, tag);
-  if (way < 0) {
-    way = 0;
-    for (std::uint32_t w = 1; w < ways_; ++w) {
-      if (set.used[w] < set.used[static_cast<std::size_t>(way)]) way = static_cast<int>(w);
-    }
-    set.tag[static_cast<std::size_t>(way)] = tag;
-    set.valid[static_cast<std::size_t>(way)] = 0;
-    set.pending[static_cast<std::size_t>(way)] = 0;
+  const std::uint32_t tag = tag_of(address);
+  Set& set = set_of(tag);
+  std::uint32_t w = find(set, tag);
+  if (w == ways_) {
+    w = set.order[ways_ - 1];
+    set.tag[w] = tag;
+    set.sectors[w] = 0;
   }
-  const auto w = static_cast<std::size_t>(way);
-  set.used[w] = ++clock_;
+  touch(set, w);
   Lookup r;
-  r.line = index * kMaxWays + static_cast<std::uint32_t>(way);
-  r.hit = sectors & set.valid[w];
-  r.pending = sectors & set.pending[w];
+  r.line = static_cast<Line>((&set - sets_.data()) * kMaxWays + w);
+  r.hit = sectors & set.sectors[w] & kAllSectors;
+  r.pending = static_cast<std::uint8_t>(sectors & set.sectors[w] >> 4);
   r.missing = static_cast<std::uint8_t>(sectors & ~(r.hit | r.pending));
   r.request = set.request[w];
   if (r.missing) {
-    set.pending[w] |= r.missing;
+    set.sectors[w] = static_cast<std::uint8_t>(set.sectors[w] | r.missing << 4);
     set.request[w] = request;
   }
   return r;
 }
 
-void L1Cache::fill(std::uint32_t line, std::uint64_t address, std::uint8_t sectors) {
+void L1Cache::fill(Line line, std::uint64_t address, std::uint8_t sectors) {
   Set& set = sets_[line / kMaxWays];
   const std::size_t w = line % kMaxWays;
-  if (set.tag[w] != address / kLine) return;
-  set.valid[w] |= sectors;
-  set.pending[w] &= static_cast<std::uint8_t>(~sectors);
+  if (set.tag[w] != tag_of(address)) return;
+  const auto on_their_way = static_cast<std::uint8_t>(set.sectors[w] & ~(sectors << 4));
+  set.sectors[w] = static_cast<std::uint8_t>(on_their_way | sectors);
 }
 
 void L1Cache::drop(std::uint64_t address) {
-  const std::uint64_t tag = address / kLine;
-  Set& set = sets_[set_of(tag)];
-  if (const int way = find(set, tag); way >= 0) {
-    set.tag[static_cast<std::size_t>(way)] = kNoTag;
-    set.used[static_cast<std::size_t>(way)] = 0;
-  }
+  const std::uint32_t tag = tag_of(address);
+  Set& set = set_of(tag);
+  const std::uint32_t w = find(set, tag);
+  if (w < ways_) set.tag[w] = kNoTag;
 }
 
 }  // namespace xpusim::gpu

@@ -131,7 +131,7 @@ void Lsu::load_part(std::uint32_t access, std::uint64_t address, std::uint32_t s
                     std::uint32_t at) {
   const std::uint32_t id = take(requests_, free_requests_);
   std::uint32_t missing = 0;
-  std::array<std::uint32_t, 4> lines{};
+  std::array<L1Cache::Line, 4> lines{};
   for (std::uint32_t i = 0; i * kSectorsOfLine < 16; ++i) {
     const auto mask = static_cast<std::uint8_t>((sectors >> (i * kSectorsOfLine)) & 0xfu);
     if (!mask) continue;
@@ -162,8 +162,9 @@ void Lsu::send(std::uint32_t access, std::uint64_t address, std::uint32_t sector
   r.sectors = static_cast<std::uint16_t>(sectors);
   r.live = true;
   r.fills = false;
+  r.access = access;
   r.waiters = kNone;
-  wait_for(request, access);
+  ++accesses_[access].left;
   const auto n = static_cast<std::uint32_t>(std::popcount(sectors));
   if (accesses_[access].action == Action::kLoad) outstanding_ += n;
   counters_.sectors_requested += n;
@@ -187,9 +188,18 @@ void Lsu::wait_for(std::uint32_t request, std::uint32_t access) {
   ++accesses_[access].left;
 }
 
+void Lsu::arrived(std::uint32_t access, std::uint32_t now) {
+  Access& a = accesses_[access];
+  if (--a.left > 0) return;
+  const bool store = a.action == Action::kStore || a.action == Action::kReduction;
+  completions_.push_back({a.who, store, std::max(a.ready, now + fill_latency_)});
+  free_accesses_.push_back(access);
+}
+
 const std::vector<Completion>& Lsu::receive(const engine::Message& message, std::uint32_t now) {
   completions_.clear();
   Request& r = requests_[message.tag];
+  __builtin_prefetch(&accesses_[r.access]);
   const auto n = static_cast<std::uint32_t>(std::popcount(r.sectors));
   counters_.sectors_done += n;
   if (r.fills) {
@@ -199,16 +209,11 @@ const std::vector<Completion>& Lsu::receive(const engine::Message& message, std:
       if (mask) l1_.fill(r.lines[i], r.address + i * memory::kLineBytes, mask);
     }
   }
+  arrived(r.access, now);
   for (std::uint32_t w = r.waiters; w != kNone;) {
-    const std::uint32_t next = waiters_[w].next;
-    const std::uint32_t id = waiters_[w].access;
-    Access& a = accesses_[id];
+    arrived(waiters_[w].access, now);
     free_waiters_.push_back(w);
-    w = next;
-    if (--a.left > 0) continue;
-    const bool store = a.action == Action::kStore || a.action == Action::kReduction;
-    completions_.push_back({a.who, store, std::max(a.ready, now + fill_latency_)});
-    free_accesses_.push_back(id);
+    w = waiters_[w].next;
   }
   r.live = false;
   free_requests_.push_back(message.tag);

@@ -86,10 +86,11 @@ class Lsu {
   };
   struct Request {  // a message that has left
     std::uint64_t address = 0;
-    std::array<std::uint32_t, 4> lines{};  // L1 handles of loads
+    std::array<L1Cache::Line, 4> lines{};  // of loads
     std::uint16_t sectors = 0;
     bool live = false, fills = false;
-    std::uint32_t waiters = kNone;
+    std::uint32_t access = kNone;   // that sent it
+    std::uint32_t waiters = kNone;  // others that wait for it
   };
   struct Waiter {
     std::uint32_t access = kNone, next = kNone;
@@ -107,6 +108,7 @@ class Lsu {
   void send(std::uint32_t access, std::uint64_t address, std::uint32_t sectors,
             std::uint16_t passes, std::uint32_t at, std::uint32_t request);
   void wait_for(std::uint32_t request, std::uint32_t access);
+  void arrived(std::uint32_t access, std::uint32_t now);
   void count(Action action, const WarpFootprint& footprint);
   bool has_room(Action action, const WarpFootprint& footprint) const {
     return action != Action::kLoad || outstanding_ == 0 ||
