@@ -1,6 +1,7 @@
 #pragma once
 
-// A launch made ready for the chip: compiled, its operands bound to windows, its body to an executor.
+// A launch made ready for the chip: compiled, its operands bound to windows, its body to an
+// executor.
 
 #include <memory>
 #include <vector>

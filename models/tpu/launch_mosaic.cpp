@@ -53,18 +53,17 @@ class MosaicBinder {
       return nullptr;
     }
     const exec::Argument& a = launch_.args[operand];
-    const exec::Allocation* t =
-        a.kind == exec::Argument::Kind::kPointer
-            ? memory_.find(static_cast<std::uint64_t>(a.bits))
-            : nullptr;
+    const exec::Allocation* t = a.kind == exec::Argument::Kind::kPointer
+                                    ? memory_.find(static_cast<std::uint64_t>(a.bits))
+                                    : nullptr;
     if (!t) {
       problems_.error(where(), fmt::format("operand '{}' must be a tensor", name));
       return nullptr;
     }
     if (t->dtype != memref.type->dtype) {
-      problems_.error(where(), fmt::format("operand '{}' is {}, but tensor '{}' is {}", name,
-                                           kernel::name(memref.type->dtype), t->name,
-                                           kernel::name(t->dtype)));
+      problems_.error(
+          where(), fmt::format("operand '{}' is {}, but tensor '{}' is {}", name,
+                               kernel::name(memref.type->dtype), t->name, kernel::name(t->dtype)));
     }
     return t;
   }
@@ -77,7 +76,8 @@ class MosaicBinder {
       const exec::Allocation* t = tensor(p, argument(a));
       if (!t) continue;
       BodyArgument& own = add(a, true);
-      memory_.read(t->address, std::span(own.bytes).first(std::min<std::size_t>(own.bytes.size(), t->bytes)));
+      memory_.read(t->address,
+                   std::span(own.bytes).first(std::min<std::size_t>(own.bytes.size(), t->bytes)));
     }
     prefetch_count_ = arguments_.size();
   }
@@ -93,8 +93,8 @@ class MosaicBinder {
     spec.tensor = t->address;
     spec.tensor_bytes = t->bytes;
     if (t->shape.size() != w.block.size()) {
-      problems_.error(where(), fmt::format("operand '{}' has {} dimensions, its window {}", spec.name,
-                                           t->shape.size(), w.block.size()));
+      problems_.error(where(), fmt::format("operand '{}' has {} dimensions, its window {}",
+                                           spec.name, t->shape.size(), w.block.size()));
       return spec;
     }
     std::unique_ptr<exec::WindowTransform> transform;
@@ -203,10 +203,11 @@ Expected<void> check_vmem(const Program& program, const TpuParams& params,
     list += fmt::format("{}{} {} x {:.2f} MiB", i ? ", " : "", buffers[i]->name, buffers[i]->copies,
                         static_cast<double>(buffers[i]->bytes) / kMiB);
   }
-  return fail(where, fmt::format("its buffers need {:.2f} MiB of VMEM, the core has {:.2f} MiB; the "
-                                 "largest: {}",
-                                 static_cast<double>(program.vmem_bytes()) / kMiB,
-                                 static_cast<double>(params.vmem.bytes) / kMiB, list));
+  return fail(where,
+              fmt::format("its buffers need {:.2f} MiB of VMEM, the core has {:.2f} MiB; the "
+                          "largest: {}",
+                          static_cast<double>(program.vmem_bytes()) / kMiB,
+                          static_cast<double>(params.vmem.bytes) / kMiB, list));
 }
 
 }  // namespace xpusim::tpu

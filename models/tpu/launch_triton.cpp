@@ -28,8 +28,8 @@ Expected<PreparedLaunch> prepare_triton(const exec::Launch& launch, exec::Device
   }
   PreparedLaunch out;
   out.windows = std::make_unique<WindowSet>(std::move(windows), plan->grid);
-  out.body = std::make_unique<TritonBody>(
-      exec::Interpreter::make(*prepared, launch, memory, {values}));
+  out.body =
+      std::make_unique<TritonBody>(exec::Interpreter::make(*prepared, launch, memory, {values}));
   Expected<Program> program = compile(std::move(*plan), params.core);
   if (!program) return fail(program.error());
   out.program = std::move(*program);

@@ -38,8 +38,7 @@ std::vector<config::ParamDoc> document_params() {
 
 void refuse_in(const kernel::Block& block, kernel::Form form, std::vector<std::string>& out) {
   for (const auto& op : block.ops) {
-    const std::string why =
-        form == kernel::Form::kMosaic ? refuse_mosaic(*op) : refuse_triton(*op);
+    const std::string why = form == kernel::Form::kMosaic ? refuse_mosaic(*op) : refuse_triton(*op);
     if (!why.empty()) out.push_back(fmt::format("{} ({}): {}", op->name(), op->line().str(), why));
     if (!why.empty()) continue;
     for (const auto& region : op->regions) {
@@ -50,20 +49,17 @@ void refuse_in(const kernel::Block& block, kernel::Form form, std::vector<std::s
 
 }  // namespace
 
-Machine::Machine(std::string name, const TpuParams& params,
-                 std::optional<double> dollars_per_hour)
+Machine::Machine(std::string name, const TpuParams& params, std::optional<double> dollars_per_hour)
     : name_(std::move(name)), params_(params), dollars_per_hour_(dollars_per_hour) {}
 
 Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::DeviceMemory& memory,
                                             const run::LaunchOptions& options) {
   const bool mosaic = launch.module->form == kernel::Form::kMosaic;
-  Expected<PreparedLaunch> ready =
-      mosaic ? prepare_mosaic(launch, memory, params_, options.values)
-             : prepare_triton(launch, memory, params_, options.values);
+  Expected<PreparedLaunch> ready = mosaic ? prepare_mosaic(launch, memory, params_, options.values)
+                                          : prepare_triton(launch, memory, params_, options.values);
   if (!ready) return fail(ready.error());
   SimulationOptions simulation;
-  simulation.clock_hz =
-      options.clock_hz.value_or(static_cast<std::uint64_t>(params_.clock_hz));
+  simulation.clock_hz = options.clock_hz.value_or(static_cast<std::uint64_t>(params_.clock_hz));
   simulation.trace = options.trace;
   simulation.trace_start_fs = options.trace_start_fs;
   Expected<SimulationResult> result =
@@ -73,11 +69,11 @@ Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::De
 }
 
 run::Peaks Machine::peaks() const {
-  const double f32 = static_cast<double>(params_.core.slots.vector_alu) * kSublanes * kLanes *
-                     params_.clock_hz;
+  const double f32 =
+      static_cast<double>(params_.core.slots.vector_alu) * kSublanes * kLanes * params_.clock_hz;
   const auto& m = params_.mxu;
-  const double bf16 = 2.0 * static_cast<double>(m.count * m.size * m.size * m.rows_per_cycle) *
-                      params_.clock_hz;
+  const double bf16 =
+      2.0 * static_cast<double>(m.count * m.size * m.size * m.rows_per_cycle) * params_.clock_hz;
   return {f32, bf16, params_.hbm.bytes_per_second(),
           static_cast<std::uint64_t>(params_.hbm.capacity_bytes), dollars_per_hour_};
 }

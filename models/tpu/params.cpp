@@ -5,32 +5,48 @@ namespace xpusim::tpu {
 std::int64_t result_latency(const LatencyParams& latency, Opcode op) {
   if (op == Opcode::kSLoad) return latency.scalar_load;
   switch (info(op).slot) {
-    case Slot::kScalar: return latency.scalar;
-    case Slot::kVectorAlu: return latency.vector_alu;
-    case Slot::kVectorLoad: return latency.vector_load;
-    case Slot::kEup: return latency.eup;
-    case Slot::kXlu: return latency.xlu;
-    default: return 1;
+    case Slot::kScalar:
+      return latency.scalar;
+    case Slot::kVectorAlu:
+      return latency.vector_alu;
+    case Slot::kVectorLoad:
+      return latency.vector_load;
+    case Slot::kEup:
+      return latency.eup;
+    case Slot::kXlu:
+      return latency.xlu;
+    default:
+      return 1;
   }
 }
 
 std::int64_t issue_interval(const LatencyParams& latency, Opcode op) {
   switch (info(op).slot) {
-    case Slot::kEup: return latency.eup_interval;
-    case Slot::kXlu: return latency.xlu_interval;
-    default: return 1;
+    case Slot::kEup:
+      return latency.eup_interval;
+    case Slot::kXlu:
+      return latency.xlu_interval;
+    default:
+      return 1;
   }
 }
 
 std::int64_t slot_count(const SlotParams& slots, Slot slot) {
   switch (slot) {
-    case Slot::kScalar: return slots.scalar;
-    case Slot::kVectorAlu: return slots.vector_alu;
-    case Slot::kVectorLoad: return slots.vector_load;
-    case Slot::kVectorStore: return slots.vector_store;
-    case Slot::kEup: return slots.eup;
-    case Slot::kXlu: return slots.xlu;
-    default: return slots.misc;
+    case Slot::kScalar:
+      return slots.scalar;
+    case Slot::kVectorAlu:
+      return slots.vector_alu;
+    case Slot::kVectorLoad:
+      return slots.vector_load;
+    case Slot::kVectorStore:
+      return slots.vector_store;
+    case Slot::kEup:
+      return slots.eup;
+    case Slot::kXlu:
+      return slots.xlu;
+    default:
+      return slots.misc;
   }
 }
 

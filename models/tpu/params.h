@@ -20,13 +20,13 @@ using config::Unit;
 
 /// Issue slots of a bundle.
 struct SlotParams {
-  std::int64_t scalar = 2;          ///< XProf resource table: 2 on every generation
-  std::int64_t vector_alu = 4;      ///< XProf counters VECTOR_ALU_INSTRUCTION_0..3 (v6e)
-  std::int64_t vector_load = 2;     ///< XProf counters VLD_INSTRUCTION_0,1 (v6e)
-  std::int64_t vector_store = 1;    ///< XProf counter VST_INSTRUCTION
+  std::int64_t scalar = 2;        ///< XProf resource table: 2 on every generation
+  std::int64_t vector_alu = 4;    ///< XProf counters VECTOR_ALU_INSTRUCTION_0..3 (v6e)
+  std::int64_t vector_load = 2;   ///< XProf counters VLD_INSTRUCTION_0,1 (v6e)
+  std::int64_t vector_store = 1;  ///< XProf counter VST_INSTRUCTION
   std::int64_t eup = 1;
-  std::int64_t xlu = 2;             ///< "2 XLUs" (scaling book, v6e resource table)
-  std::int64_t misc = 1;            ///< one DMA issue a cycle (scaling book)
+  std::int64_t xlu = 2;   ///< "2 XLUs" (scaling book, v6e resource table)
+  std::int64_t misc = 1;  ///< one DMA issue a cycle (scaling book)
 
   static constexpr auto schema() {
     return std::tuple{
@@ -47,13 +47,14 @@ struct SlotParams {
 struct LatencyParams {
   std::int64_t scalar = 1;
   std::int64_t scalar_load = 4;
-  std::int64_t vector_alu = 2;      ///< scaling book: 2-cycle latency, 1-cycle throughput
-  std::int64_t vector_load = 4;     ///< fits the fixed part of the measured VMEM loops (README of configs)
-  std::int64_t eup = 14;            ///< fits the measured VMEM exp loop
-  std::int64_t eup_interval = 1;    ///< XProf: tanh, exp, log 2 cycles on v5e, 1 on v6e
-  std::int64_t xlu = 40;            ///< assumed; no public number
-  std::int64_t xlu_interval = 4;    ///< XProf: 4 cycles an instruction on v6e, 9 on v5e (B32)
-  std::int64_t taken_branch = 1;    ///< cycles lost by a loop's back edge
+  std::int64_t vector_alu = 2;  ///< scaling book: 2-cycle latency, 1-cycle throughput
+  std::int64_t vector_load =
+      4;                  ///< fits the fixed part of the measured VMEM loops (README of configs)
+  std::int64_t eup = 14;  ///< fits the measured VMEM exp loop
+  std::int64_t eup_interval = 1;  ///< XProf: tanh, exp, log 2 cycles on v5e, 1 on v6e
+  std::int64_t xlu = 40;          ///< assumed; no public number
+  std::int64_t xlu_interval = 4;  ///< XProf: 4 cycles an instruction on v6e, 9 on v5e (B32)
+  std::int64_t taken_branch = 1;  ///< cycles lost by a loop's back edge
 
   static constexpr auto schema() {
     using L = LatencyParams;
@@ -75,8 +76,8 @@ struct LatencyParams {
 /// The vector core: slots, latencies, and what the ALU computes natively.
 struct CoreParams {
   std::int64_t count = 1;
-  bool native_bf16 = true;          ///< bf16 ALU and EUP (v6e); without: unpack, compute in f32, pack
-  std::int64_t unroll = 64;         ///< tiles a loop body works on, as far as the registers allow
+  bool native_bf16 = true;   ///< bf16 ALU and EUP (v6e); without: unpack, compute in f32, pack
+  std::int64_t unroll = 64;  ///< tiles a loop body works on, as far as the registers allow
   SlotParams slots;
   LatencyParams latency;
 
@@ -104,22 +105,21 @@ struct VmemParams {
 /// The DMA engines between HBM and VMEM.
 struct DmaParams {
   std::int64_t engines = 8;
-  double issue_ns = 60;             ///< descriptor fetch and address generation
-  double completion_ns = 60;        ///< last byte to the sync flag seen by the core
-  std::int64_t bytes_per_cycle = 512;   ///< an engine's path into VMEM: one native access a cycle
-  std::int64_t outstanding = 512;   ///< messages of up to 512 B in flight an engine
+  double issue_ns = 60;                ///< descriptor fetch and address generation
+  double completion_ns = 60;           ///< last byte to the sync flag seen by the core
+  std::int64_t bytes_per_cycle = 512;  ///< an engine's path into VMEM: one native access a cycle
+  std::int64_t outstanding = 512;      ///< messages of up to 512 B in flight an engine
 
   static constexpr auto schema() {
-    return std::tuple{
-        field("engines", &DmaParams::engines, Unit::kCount, "DMA engines", 1, 64),
-        field("issue", &DmaParams::issue_ns, Unit::kNanoseconds,
-              "from the core's issue to the first request", 0, 1e5),
-        field("completion", &DmaParams::completion_ns, Unit::kNanoseconds,
-              "from the last response to the core's sync flag", 0, 1e5),
-        field("bandwidth", &DmaParams::bytes_per_cycle, Unit::kBytesPerCycle, "of one engine", 1,
-              65536),
-        field("outstanding", &DmaParams::outstanding, Unit::kCount,
-              "requests in flight an engine", 1, 65536)};
+    return std::tuple{field("engines", &DmaParams::engines, Unit::kCount, "DMA engines", 1, 64),
+                      field("issue", &DmaParams::issue_ns, Unit::kNanoseconds,
+                            "from the core's issue to the first request", 0, 1e5),
+                      field("completion", &DmaParams::completion_ns, Unit::kNanoseconds,
+                            "from the last response to the core's sync flag", 0, 1e5),
+                      field("bandwidth", &DmaParams::bytes_per_cycle, Unit::kBytesPerCycle,
+                            "of one engine", 1, 65536),
+                      field("outstanding", &DmaParams::outstanding, Unit::kCount,
+                            "requests in flight an engine", 1, 65536)};
   }
 };
 
@@ -131,18 +131,17 @@ struct MatrixParams {
 
   static constexpr auto schema() {
     using M = MatrixParams;
-    return std::tuple{
-        field("count", &M::count, Unit::kCount, "matrix units of a core", 1, 64),
-        field("size", &M::size, Unit::kCount, "rows and columns of one", 8, 1024),
-        field("rows_per_cycle", &M::rows_per_cycle, Unit::kCount, "bf16 rows one takes a cycle", 1,
-              16)};
+    return std::tuple{field("count", &M::count, Unit::kCount, "matrix units of a core", 1, 64),
+                      field("size", &M::size, Unit::kCount, "rows and columns of one", 8, 1024),
+                      field("rows_per_cycle", &M::rows_per_cycle, Unit::kCount,
+                            "bf16 rows one takes a cycle", 1, 16)};
   }
 };
 
 /// A TPU chip.
 struct TpuParams {
   double clock_hz = 1.75e9;
-  double launch_ns = 300;           ///< from the launch to the first bundle, on the device
+  double launch_ns = 300;  ///< from the launch to the first bundle, on the device
   CoreParams core;
   VmemParams vmem;
   DmaParams dma;
@@ -152,16 +151,15 @@ struct TpuParams {
 
   static constexpr auto schema() {
     using T = TpuParams;
-    return std::tuple{
-        field("clock", &T::clock_hz, Unit::kHertz, "of the TensorCore", 1e6, 1e11),
-        field("launch", &T::launch_ns, Unit::kNanoseconds,
-              "from the launch on the device to the first bundle", 0, 1e6),
-        group("core", &T::core, "the TensorCore's vector side"),
-        group("vmem", &T::vmem, "vector memory"),
-        group("dma", &T::dma, "engines between HBM and VMEM"),
-        group("mxu", &T::mxu, "matrix units"),
-        group("hbm", &T::hbm, "device memory"),
-        group("energy", &T::energy, "energy per event")};
+    return std::tuple{field("clock", &T::clock_hz, Unit::kHertz, "of the TensorCore", 1e6, 1e11),
+                      field("launch", &T::launch_ns, Unit::kNanoseconds,
+                            "from the launch on the device to the first bundle", 0, 1e6),
+                      group("core", &T::core, "the TensorCore's vector side"),
+                      group("vmem", &T::vmem, "vector memory"),
+                      group("dma", &T::dma, "engines between HBM and VMEM"),
+                      group("mxu", &T::mxu, "matrix units"),
+                      group("hbm", &T::hbm, "device memory"),
+                      group("energy", &T::energy, "energy per event")};
   }
 };
 

@@ -33,7 +33,7 @@ void add_counters(run::LaunchReport& report, const PreparedLaunch& ready,
   add("dram_activates", r.hbm.activates);
   add("dram_row_hits", r.hbm.row_hits);
   add("dram_refreshes", r.hbm.refreshes);
-  report.counters.emplace_back("mxu_ops", std::nullopt);   // no matrix unit in this form
+  report.counters.emplace_back("mxu_ops", std::nullopt);  // no matrix unit in this form
 }
 
 /// The core's cycles by reason: the sum is the launch's cycles. (The HBM's are in CK of its own.)

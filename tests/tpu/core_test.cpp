@@ -115,7 +115,8 @@ std::vector<WindowSpec> one_input(std::uint64_t bytes, std::int64_t repeat = 1) 
 }
 
 TEST(TensorCore, IssuesOneBundleACycle) {
-  EXPECT_EQ(Bench("{ v0 = vadd v1, v2 } @0\n{ v3 = vadd v4, v5 } @0\n{ halt } @0\n").core->cycles(), 3u);
+  EXPECT_EQ(Bench("{ v0 = vadd v1, v2 } @0\n{ v3 = vadd v4, v5 } @0\n{ halt } @0\n").core->cycles(),
+            3u);
 }
 
 TEST(TensorCore, WaitsForEachUnitsResultByName) {
@@ -144,17 +145,20 @@ TEST(TensorCore, ALoopCostsItsBodyAndABranchATrip) {
   const Bench b("{ loop 10 } @0\n{ v0 = vadd v1 } @0\n{ v2 = vadd v3; endloop } @0\n{ halt } @0\n");
   EXPECT_EQ(b.core->cycles(), 1u + 10 * 2 + 9 + 1);
   EXPECT_EQ(b.waited(Reason::kTakenBranch), 9u);
-  EXPECT_LT(b.core->stepped_bundles(), 12u);    // and most trips are added, not stepped
+  EXPECT_LT(b.core->stepped_bundles(), 12u);  // and most trips are added, not stepped
 }
 
 TEST(TensorCore, ALoopOfNoTripsIsSkipped) {
-  EXPECT_EQ(Bench("{ loop 0 } @0\n{ v0 = vadd v1 } @0\n{ endloop } @0\n{ halt } @0\n").core->cycles(), 2u);
+  EXPECT_EQ(
+      Bench("{ loop 0 } @0\n{ v0 = vadd v1 } @0\n{ endloop } @0\n{ halt } @0\n").core->cycles(),
+      2u);
 }
 
 TEST(TensorCore, LeapingEqualsStepping) {
   const std::string text =
       "{ loop 7 } @0\n{ v0 = vld [0 0 1 0]; v1 = vld [0 9 1 0] } @0\n{ v2 = vpow2 v0 } @0\n"
-      "{ loop 50 } @0\n{ v3 = vpow2 v1; v4 = vadd v2, v3 } @0\n{ v1 = vreduce.lane v4; endloop } @0\n"
+      "{ loop 50 } @0\n{ v3 = vpow2 v1; v4 = vadd v2, v3 } @0\n{ v1 = vreduce.lane v4; endloop } "
+      "@0\n"
       "{ vst v1 [1 0 1 0]; endloop } @0\n{ halt } @0\n";
   const Bench leapt(text), stepped(text, {}, 1, false);
   EXPECT_EQ(leapt.core->cycles(), stepped.core->cycles());
@@ -187,7 +191,7 @@ TEST(Dma, RequestsNeverLeaveTheirBlockOf512Bytes) {
   specs[0].name = "x";
   specs[0].map = std::make_unique<FakeWindow>((1 << 20) + 480, 1024, 1);
   const Bench b("{ dma.fetch 0 } @0\n{ wait.in 0 } @0\n{ halt } @0\n", std::move(specs));
-  ASSERT_EQ(b.memory->seen.size(), 3u);     // 32, 512 and 480 bytes
+  ASSERT_EQ(b.memory->seen.size(), 3u);  // 32, 512 and 480 bytes
   EXPECT_EQ(b.memory->seen[0].message.data, 0b1000u);
   EXPECT_EQ(b.memory->seen[1].message.address, (1u << 20) + 512);
   EXPECT_EQ(b.memory->seen[2].message.data, 0x7fffu);
@@ -218,9 +222,9 @@ TEST(Windows, TheNextBlockComesWhileThisOneIsComputedOn) {
     if (s.message.address % 1024 == 0) order.push_back(s.message.address);
   }
   const std::uint64_t in = 1 << 20, out = 1 << 24;
-  EXPECT_THAT(order, ::testing::ElementsAre(in, in + 1024, in + 2048, in + 3072, out, in + 4096,
-                                            in + 5120, out + 1024, in + 6144, in + 7168,
-                                            out + 2048, out + 3072));
+  EXPECT_THAT(order,
+              ::testing::ElementsAre(in, in + 1024, in + 2048, in + 3072, out, in + 4096, in + 5120,
+                                     out + 1024, in + 6144, in + 7168, out + 2048, out + 3072));
 }
 
 TEST(Windows, ABlockThatStaysIsNotCopiedAgain) {

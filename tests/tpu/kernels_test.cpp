@@ -96,7 +96,7 @@ TEST(Kernels, DoesSoftmaxGiveProbabilities) {
       ASSERT_NEAR(o[row * 4096 + c], std::exp(in[c]) / sum, 1e-8);
     }
   }
-  EXPECT_GE(test::counter(report, "eup_ops"), 8192.0 * 4);   // an exp a register
+  EXPECT_GE(test::counter(report, "eup_ops"), 8192.0 * 4);  // an exp a register
   EXPECT_EQ(test::counter(report, "xlu_ops"), 2.0 * 8192 / 8);
 }
 

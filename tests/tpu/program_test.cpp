@@ -50,16 +50,17 @@ TEST(BundleProgram, KnowsWhereItsLoopsEnd) {
     const Bundle& b = program->bundles[bundle];
     return program->code[b.first + b.count - 1].target;
   };
-  EXPECT_EQ(target(4), 6);     // loop to endloop
-  EXPECT_EQ(target(6), 4);     // and back
-  EXPECT_EQ(target(7), 9);     // if to else
-  EXPECT_EQ(target(9), 10);    // else to endif
-  EXPECT_EQ(target(1), 11);    // grid to endgrid
+  EXPECT_EQ(target(4), 6);   // loop to endloop
+  EXPECT_EQ(target(6), 4);   // and back
+  EXPECT_EQ(target(7), 9);   // if to else
+  EXPECT_EQ(target(9), 10);  // else to endif
+  EXPECT_EQ(target(1), 11);  // grid to endgrid
 }
 
 std::string problem_of(const std::string& bundle) {
   const auto program = parse_program(
-      "program \"p\"\nbuffer \"x\" input bytes 4096 copies 1\nline \"\" 0 0\n" + bundle + "\n", "f");
+      "program \"p\"\nbuffer \"x\" input bytes 4096 copies 1\nline \"\" 0 0\n" + bundle + "\n",
+      "f");
   return program ? "" : program.error().str();
 }
 

@@ -66,8 +66,9 @@ TEST(Scheduler, OneLoadSlotHalvesTheRate) {
   // but earlier adds and stores; then the add's result takes 2.
   std::size_t loads = 0;
   for (const auto& b : *bundles) {
-    const auto in_bundle = std::count_if(b.instructions.begin(), b.instructions.end(),
-                                         [](const Instruction& i) { return i.op == Opcode::kVLoad; });
+    const auto in_bundle =
+        std::count_if(b.instructions.begin(), b.instructions.end(),
+                      [](const Instruction& i) { return i.op == Opcode::kVLoad; });
     EXPECT_LE(in_bundle, 1);
     loads += static_cast<std::size_t>(in_bundle);
   }

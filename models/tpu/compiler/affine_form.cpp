@@ -52,7 +52,7 @@ AffineWindow::Place AffineWindow::place(const std::array<std::int64_t, 3>& id) c
   p.low.assign(shape.size(), 0);
   p.high.assign(shape.begin(), shape.end());
   for (const AffineForm& f : mask.below) {
-    const std::int64_t rest = -f.at_program(id);    // sum of element[d] * i_d must stay below it
+    const std::int64_t rest = -f.at_program(id);  // sum of element[d] * i_d must stay below it
     bool any = false;
     for (std::size_t d = 0; d < f.element.size() && d < shape.size(); ++d) {
       const std::int64_t s = f.element[d];

@@ -16,8 +16,8 @@ namespace xpusim::tpu {
 struct AffineForm {
   std::int64_t base = 0;
   std::array<std::int64_t, 3> program{};
-  boost::container::static_vector<std::int64_t, 4> element;   ///< by tensor dimension
-  std::int32_t pointer = -1;         ///< the argument that it points into; -1: an integer
+  boost::container::static_vector<std::int64_t, 4> element;  ///< by tensor dimension
+  std::int32_t pointer = -1;  ///< the argument that it points into; -1: an integer
 
   bool operator==(const AffineForm&) const = default;
   bool is_constant() const;
@@ -35,7 +35,8 @@ struct AffineMask {
   bool operator==(const AffineMask&) const = default;
 };
 
-/// A rectangle of memory that depends on the program: what a load or store of pointer tiles touches.
+/// A rectangle of memory that depends on the program: what a load or store of pointer tiles
+/// touches.
 struct AffineWindow {
   AffineForm pointer;
   std::vector<std::int64_t> shape;

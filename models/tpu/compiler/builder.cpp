@@ -9,14 +9,20 @@ namespace {
 /// The scalar unit's instruction for what the vector ALU does.
 Opcode scalar_form(Opcode op) {
   switch (op) {
-    case Opcode::kVMul: return Opcode::kSMul;
-    case Opcode::kVCompare: return Opcode::kSCompare;
-    case Opcode::kVSelect: return Opcode::kSSelect;
+    case Opcode::kVMul:
+      return Opcode::kSMul;
+    case Opcode::kVCompare:
+      return Opcode::kSCompare;
+    case Opcode::kVSelect:
+      return Opcode::kSSelect;
     case Opcode::kVLogic:
     case Opcode::kVShift:
-    case Opcode::kVMaskLogic: return Opcode::kSLogic;
-    case Opcode::kVReciprocal: return Opcode::kSDivide;
-    default: return Opcode::kSAdd;
+    case Opcode::kVMaskLogic:
+      return Opcode::kSLogic;
+    case Opcode::kVReciprocal:
+      return Opcode::kSDivide;
+    default:
+      return Opcode::kSAdd;
   }
 }
 
@@ -48,8 +54,10 @@ bool TileBuilder::must_widen(Opcode op, Element element) const {
     case Opcode::kVSelect:
     case Opcode::kVLogic:
     case Opcode::kVPack:
-    case Opcode::kVUnpack: return false;
-    default: return true;
+    case Opcode::kVUnpack:
+      return false;
+    default:
+      return true;
   }
 }
 
@@ -78,8 +86,8 @@ ValueId TileBuilder::tile_compute(Opcode opcode, Element element,
 ValueId TileBuilder::compute(Opcode op, Element element, std::vector<ValueId> operands) {
   const auto uniform_operand = [&](ValueId v) { return is_uniform(v); };
   if (std::all_of(operands.begin(), operands.end(), uniform_operand)) {
-    const bool fixed = std::all_of(operands.begin(), operands.end(),
-                                   [&](ValueId v) { return is_constant(v); });
+    const bool fixed =
+        std::all_of(operands.begin(), operands.end(), [&](ValueId v) { return is_constant(v); });
     const ValueId result = uniform(element, fixed);
     if (!fixed) scalar_op(scalar_form(op), operands, result);
     return result;
@@ -137,26 +145,21 @@ ValueId TileBuilder::load(TileOp op, VregGrid grid) {
   return id;
 }
 
-ValueId TileBuilder::reduce(Opcode opcode, Element element, TileOp::Axis axis, VregGrid over,
-                            bool ragged, ValueId v) {
+ValueId TileBuilder::reduce(Opcode opcode, Element element, TileOp::Axis axis, TileOp op) {
   if (must_widen(opcode, element)) {
-    v = widen(v);
-    const ValueId wide = reduce(opcode, Element::kF32, axis, over, ragged, v);
+    op.operands[0] = widen(op.operands[0]);
+    const ValueId wide = reduce(opcode, Element::kF32, axis, std::move(op));
     return convert(Opcode::kVPack, Element::kF32, element, wide);
   }
-  TileOp op;
   op.kind = TileOp::Kind::kReduce;
   op.opcode = opcode;
   op.element = element;
   op.axis = axis;
-  op.operands[0] = v;
-  op.grid = over;
-  op.ragged = ragged;
   TileValue result;
   result.kind = TileValue::Kind::kTile;
   result.element = element;
-  if (axis == TileOp::Axis::kColumns) result.grid.rows = over.rows;
-  if (axis == TileOp::Axis::kRows) result.grid.cols = over.cols;
+  if (axis == TileOp::Axis::kColumns) result.grid.rows = op.grid.rows;
+  if (axis == TileOp::Axis::kRows) result.grid.cols = op.grid.cols;
   op.result = tile(result);
   const ValueId id = op.result;
   push(std::move(op));

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/tpu/compiler/tile_ir.h"
@@ -13,8 +13,8 @@
 
 namespace xpusim::tpu {
 
-/// Appends tile ops to a region. Ops on constants vanish, ops on scalars become scalar instructions,
-/// and 16-bit arithmetic is widened where the core has no native form of it.
+/// Appends tile ops to a region. Ops on constants vanish, ops on scalars become scalar
+/// instructions, and 16-bit arithmetic is widened where the core has no native form of it.
 class TileBuilder {
  public:
   TileBuilder(TileFunction& function, const CoreParams& core)
@@ -39,8 +39,8 @@ class TileBuilder {
   ValueId convert(Opcode op, Element from, Element to, ValueId v);
   ValueId load(TileOp op, VregGrid grid);
   void store(TileOp op) { push(std::move(op)); }
-  ValueId reduce(Opcode op, Element element, TileOp::Axis axis, VregGrid over, bool ragged,
-                 ValueId v);
+  /// Operand 0, iteration space and ragged edges are those of `over`.
+  ValueId reduce(Opcode op, Element element, TileOp::Axis axis, TileOp over);
   void scalar_op(Opcode op, std::span<const ValueId> operands, ValueId result);
   void control(TileOp op) { push(std::move(op)); }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a front end makes of a kernel: its body over tiles, its buffers in VMEM, and the windows that
-// travel between HBM and VMEM while the grid runs.
+// What a front end makes of a kernel: its body over tiles, its buffers in VMEM, and the windows
+// that travel between HBM and VMEM while the grid runs.
 
 #include <cstdint>
 #include <optional>
@@ -18,20 +18,20 @@ namespace xpusim::tpu {
 /// An operand that is brought to VMEM, or taken from it, block by block.
 struct WindowPlan {
   std::uint16_t buffer = 0;
-  std::size_t operand = 0;          ///< among the launch's arguments
-  std::size_t argument = 0;         ///< among the function's arguments
+  std::size_t operand = 0;   ///< among the launch's arguments
+  std::size_t argument = 0;  ///< among the function's arguments
   bool output = false;
-  bool synchronous = false;         ///< one copy: its fetch is not ahead of its use
+  bool synchronous = false;  ///< one copy: its fetch is not ahead of its use
   Element element = Element::kF32;
-  std::vector<std::int64_t> block;  ///< its shape, in elements
+  std::vector<std::int64_t> block;              ///< its shape, in elements
   const kernel::Function* transform = nullptr;  ///< null: the whole operand (or a Triton window)
-  std::optional<AffineWindow> affine;   ///< a Triton window
-  std::int64_t scalar_ops = 0;      ///< scalar instructions to find a block and write its descriptor
-  std::uint32_t line = 0;           ///< of the first load or store
+  std::optional<AffineWindow> affine;           ///< a Triton window
+  std::int64_t scalar_ops = 0;  ///< scalar instructions to find a block and write its descriptor
+  std::uint32_t line = 0;       ///< of the first load or store
 };
 
 struct KernelPlan {
-  Program program;                  ///< name, lines and buffers; no bundles yet
+  Program program;  ///< name, lines and buffers; no bundles yet
   TileFunction function;
   std::vector<WindowPlan> windows;  ///< in buffer order
   std::vector<std::int64_t> grid;   ///< steps in each dimension; the last one runs fastest

@@ -31,7 +31,10 @@ std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
 class Lowering {
  public:
   Lowering(const TileFunction& function, const CoreParams& core, Program& program)
-      : function_(function), core_(core), program_(program), writer_(program),
+      : function_(function),
+        core_(core),
+        program_(program),
+        writer_(program),
         placement_(place(function, program.buffers.size())) {}
 
   Expected<void> run() {
@@ -90,7 +93,8 @@ class Lowering {
         const ValueId v = p.op->operands[k];
         if (v != kNoValue) d.src[k] = of[index(v)];
       }
-      if (p.op->result != kNoValue) d.dst = of[index(p.op->result)] = block.fresh(RegisterFile::kScalar);
+      if (p.op->result != kNoValue)
+        d.dst = of[index(p.op->result)] = block.fresh(RegisterFile::kScalar);
       block.code.push_back(d);
     }
     if (!block.code.empty()) append(schedule(block, core_));
@@ -114,15 +118,16 @@ class Lowering {
     }
     const std::uint32_t line = nest.roots.front().op->line;
     problems_.error(program_.lines[line], fmt::format("this needs more than {} vector registers at "
-                                                      "once", kVectorRegisters));
+                                                      "once",
+                                                      kVectorRegisters));
   }
 
   bool try_nest(const Nest& nest, std::int64_t unroll) {
     const bool down = nest.axis == Axis::kRows;
     const std::int64_t first = down ? nest.grid.rows : nest.grid.cols;
     const Cut inner = cut(first, unroll);
-    const Cut outer = cut(down ? nest.grid.cols : nest.grid.rows,
-                          std::max<std::int64_t>(1, unroll / inner.size));
+    const Cut outer =
+        cut(down ? nest.grid.cols : nest.grid.rows, std::max<std::int64_t>(1, unroll / inner.size));
     const Cut rows = down ? inner : outer, cols = down ? outer : inner;
     NestContext context{function_, placement_.definitions, nest, rows.chunks(), cols.chunks()};
     make_buffers(nest, context);
@@ -138,8 +143,8 @@ class Lowering {
     return true;
   }
 
-  bool row_of_chunks(const NestContext& context, Chunk chunk, std::int64_t trips,
-                     std::int64_t step, const Cut& cols) {
+  bool row_of_chunks(const NestContext& context, Chunk chunk, std::int64_t trips, std::int64_t step,
+                     const Cut& cols) {
     const std::uint32_t line = context.nest.roots.front().op->line;
     if (trips > 1) {
       chunk.row_step = step;
@@ -184,9 +189,9 @@ class Lowering {
       }
       if (root.kind != Root::Kind::kReduce) continue;
       Definition& d = placement_.definitions[index(root.op->result)];
-      const std::int64_t kept = root.op->axis == Axis::kColumns      ? nest.grid.rows
-                                : root.op->axis == Axis::kRows ? nest.grid.cols
-                                                                   : 1;
+      const std::int64_t kept = root.op->axis == Axis::kColumns ? nest.grid.rows
+                                : root.op->axis == Axis::kRows  ? nest.grid.cols
+                                                                : 1;
       d.partials = (root.op->axis != Axis::kRows ? context.partial_cols : 1) *
                    (root.op->axis != Axis::kColumns ? context.partial_rows : 1);
       d.partial_buffer = spill(kept * d.partials);

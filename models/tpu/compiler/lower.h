@@ -7,8 +7,9 @@
 
 namespace xpusim::tpu {
 
-/// Appends the bundles of a kernel body to the program, whose buffers so far are the windows and the
-/// scratch; spill buffers are added. Fails where a loop body cannot do with the registers there are.
+/// Appends the bundles of a kernel body to the program, whose buffers so far are the windows and
+/// the scratch; spill buffers are added. Fails where a loop body cannot do with the registers there
+/// are.
 Expected<void> lower(const TileFunction& function, const CoreParams& core, Program& program);
 
 }  // namespace xpusim::tpu

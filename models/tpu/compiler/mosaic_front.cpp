@@ -23,8 +23,12 @@ bool in_space(const Value& memref, std::string_view space) {
 
 MosaicFront::MosaicFront(const exec::Launch& launch, const exec::Prepared& prepared,
                          const CoreParams& core)
-    : launch_(launch), prepared_(prepared), function_(*launch.function), core_(core),
-      lines_(plan_.program), build_(plan_.function, core) {
+    : launch_(launch),
+      prepared_(prepared),
+      function_(*launch.function),
+      core_(core),
+      lines_(plan_.program),
+      build_(plan_.function, core) {
   plan_.program.name = launch.function->name;
   values_.assign(function_.value_count, kNoValue);
   buffers_.assign(function_.value_count, kNoBuffer);
@@ -52,9 +56,11 @@ VregGrid MosaicFront::grid_of(const Extent& e, Element element) {
   return g;
 }
 
-bool MosaicFront::is_ragged(const Extent& e, Element element) {
+void MosaicFront::cover(const Extent& e, Element element, TileOp& op) {
   const std::int64_t tile_rows = element == Element::kI8 ? 4 * kSublanes : kSublanes;
-  return e.rows % tile_rows != 0 || e.cols % kLanes != 0;
+  op.grid = grid_of(e, element);
+  op.ragged_rows = e.rows % tile_rows != 0;
+  op.ragged_cols = e.cols % kLanes != 0;
 }
 
 void MosaicFront::refuse(const Op& op, std::string reason) {
@@ -121,7 +127,7 @@ void MosaicFront::shape_cast(const Op& o) {
   const Extent from = extent(*o.operands[0]->type), to = extent(*o.result()->type);
   const VregGrid have = build_.value(v).grid;
   const VregGrid want = grid_of(to, build_.value(v).element);
-  const bool column = from.rows == 1 && to.cols == 1 && have.cols == 1;   // <N> to <Nx1>
+  const bool column = from.rows == 1 && to.cols == 1 && have.cols == 1;  // <N> to <Nx1>
   const bool same_tiles = from.cols == to.cols && join(have, want) == want;
   const bool scalar = have.count() == 1 && want.count() == 1;
   if (!column && !same_tiles && !scalar) {
@@ -131,9 +137,9 @@ void MosaicFront::shape_cast(const Op& o) {
 
 void MosaicFront::reduction(const Op& o) {
   static const std::vector<std::pair<std::string_view, Opcode>> kKinds = {
-      {"add", Opcode::kVAdd},      {"maximumf", Opcode::kVMax}, {"minimumf", Opcode::kVMin},
-      {"maxnumf", Opcode::kVMax},  {"minnumf", Opcode::kVMin},  {"maxsi", Opcode::kVMax},
-      {"minsi", Opcode::kVMin},    {"mul", Opcode::kVMul}};
+      {"add", Opcode::kVAdd},     {"maximumf", Opcode::kVMax}, {"minimumf", Opcode::kVMin},
+      {"maxnumf", Opcode::kVMax}, {"minnumf", Opcode::kVMin},  {"maxsi", Opcode::kVMax},
+      {"minsi", Opcode::kVMin},   {"mul", Opcode::kVMul}};
   const kernel::Attr kind = o.attr("kind");
   const std::string text = kind ? kind->text : "";
   const auto found = std::find_if(kKinds.begin(), kKinds.end(), [&](const auto& k) {
@@ -144,7 +150,9 @@ void MosaicFront::reduction(const Op& o) {
   const auto rank = static_cast<std::int64_t>(type.shape.size());
   const kernel::Attr attr = o.attr("reduction_dims");
   const std::vector<std::int64_t> dims = attr ? attr->int_list() : std::vector<std::int64_t>{};
-  const auto has = [&](std::int64_t d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); };
+  const auto has = [&](std::int64_t d) {
+    return std::find(dims.begin(), dims.end(), d) != dims.end();
+  };
   const bool over_cols = has(rank - 1), over_rows = rank >= 2 && has(rank - 2);
   const Extent e = extent(type);
   const auto counted = static_cast<std::size_t>(over_cols) + static_cast<std::size_t>(over_rows);
@@ -155,8 +163,10 @@ void MosaicFront::reduction(const Op& o) {
   const TileOp::Axis axis = over_cols && over_rows ? TileOp::Axis::kBoth
                             : over_cols            ? TileOp::Axis::kColumns
                                                    : TileOp::Axis::kRows;
-  ValueId r = build_.reduce(found->second, el, axis, grid_of(e, el), is_ragged(e, el),
-                            get(*o.operands[0]));
+  TileOp over;
+  cover(e, el, over);
+  over.operands[0] = get(*o.operands[0]);
+  ValueId r = build_.reduce(found->second, el, axis, std::move(over));
   if (const ValueId init = get(*o.operands[1]); !build_.is_constant(init)) {
     r = build_.compute(found->second, el, {r, init});
   }
@@ -190,7 +200,7 @@ std::optional<TileOp> MosaicFront::access(const Op& o, const Value& memref,
   op.buffer = buffer;
   op.element = e;
   op.pitch = slab.cols;
-  std::int64_t scale = 1;   // slabs of the leading dimensions, from the innermost outwards
+  std::int64_t scale = 1;  // slabs of the leading dimensions, from the innermost outwards
   for (std::size_t k = indices.size(); k-- > 0;) {
     const std::size_t from_end = indices.size() - k;
     const std::int64_t at = constant_of(*indices[k]).value_or(0);
@@ -230,10 +240,8 @@ void MosaicFront::store(const Op& o) {
   const Element e = element(*vector, o);
   std::optional<TileOp> op = access(o, *memref, indices, *vector->type);
   if (!op) return;
-  const Extent shape = extent(*vector->type);
   op->kind = TileOp::Kind::kStore;
-  op->grid = grid_of(shape, e);
-  op->ragged = is_ragged(shape, e);
+  cover(extent(*vector->type), e, *op);
   op->operands[0] = get(*vector);
   build_.store(*op);
 }

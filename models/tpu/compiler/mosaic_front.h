@@ -27,7 +27,8 @@ class MosaicFront {
   };
   static Extent extent(const kernel::TypeData& type);
   static VregGrid grid_of(const Extent& e, Element element);
-  static bool is_ragged(const Extent& e, Element element);
+  /// Grid and ragged edges of an op over all of a shape.
+  static void cover(const Extent& e, Element element, TileOp& op);
 
   // the signature
   void arguments();
@@ -76,9 +77,9 @@ class MosaicFront {
   KernelPlan plan_;
   ProgramWriter lines_;
   TileBuilder build_;
-  std::vector<ValueId> values_;             ///< by kernel value
-  std::vector<std::uint16_t> buffers_;      ///< by kernel value: memrefs
-  std::vector<std::vector<std::uint16_t>> yields_;   ///< carry buffers of the enclosing control ops
+  std::vector<ValueId> values_;                     ///< by kernel value
+  std::vector<std::uint16_t> buffers_;              ///< by kernel value: memrefs
+  std::vector<std::vector<std::uint16_t>> yields_;  ///< carry buffers of the enclosing control ops
   Diagnostics problems_;
 };
 

@@ -20,7 +20,8 @@ bool in_space(const Value& memref, std::string_view space) {
 bool stores_to(const kernel::Block& block, const Value& memref) {
   return std::any_of(block.ops.begin(), block.ops.end(), [&](const auto& op) {
     const bool store = op->name() == "tpu.vector_store" || op->name() == "vector.store";
-    if (store && std::find(op->operands.begin(), op->operands.end(), &memref) != op->operands.end()) {
+    if (store &&
+        std::find(op->operands.begin(), op->operands.end(), &memref) != op->operands.end()) {
       return true;
     }
     return std::any_of(op->regions.begin(), op->regions.end(), [&](const auto& region) {
@@ -119,7 +120,7 @@ void MosaicFront::window(std::size_t argument, std::size_t operand, kernel::Attr
 
 void MosaicFront::scratch(std::size_t argument) {
   const Value& memref = *function_.entry().args[argument];
-  if (!in_space(memref, "vmem")) return;   // SMEM and semaphores take no VMEM
+  if (!in_space(memref, "vmem")) return;  // SMEM and semaphores take no VMEM
   const Element e = element(memref, *function_.op);
   add_buffer(memref, extent(*memref.type), e, BufferKind::kScratch, 1);
 }

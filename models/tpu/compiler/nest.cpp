@@ -8,17 +8,21 @@ namespace {
 using Axis = TileOp::Axis;
 using Kind = TileOp::Kind;
 
-constexpr std::int64_t kRunning = 16;   ///< registers for running partial results of a chunk
-constexpr std::int64_t kOverlap = 4;    ///< of them for one row or column at most
+constexpr std::int64_t kRunning = 16;  ///< registers for running partial results of a chunk
+constexpr std::int64_t kOverlap = 4;   ///< of them for one row or column at most
 
 std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
 
+/// A root without a direction joins any nest of its phase and grid, so that what both need is
+/// computed once.
 void add_root(std::vector<Nest>& nests, Nest key, Root root) {
   for (Nest& n : nests) {
-    if (n.phase == key.phase && n.grid == key.grid && n.axis == key.axis) {
-      n.roots.push_back(root);
-      return;
-    }
+    if (n.phase != key.phase || !(n.grid == key.grid)) continue;
+    if (n.reduces && key.reduces && n.axis != key.axis) continue;
+    if (key.reduces) n.axis = key.axis;
+    n.reduces = n.reduces || key.reduces;
+    n.roots.push_back(root);
+    return;
   }
   key.roots.push_back(root);
   nests.push_back(std::move(key));
@@ -31,16 +35,17 @@ std::vector<Nest> form_nests(const Placement& placement, const TileFunction& fun
   std::vector<Nest> nests;
   for (const PlacedOp& p : placement.segments[static_cast<std::size_t>(segment)].ops) {
     const TileOp& op = *p.op;
-    Nest key{segment, p.phase, op.grid, Axis::kColumns, {}};
+    Nest key{segment, p.phase, op.grid, Axis::kColumns, false, {}};
     if (op.kind == Kind::kStore) add_root(nests, key, {Root::Kind::kStore, &op, kNoValue});
     if (op.kind == Kind::kReduce) {
       key.axis = op.axis;
+      key.reduces = true;
       add_root(nests, key, {Root::Kind::kReduce, &op, kNoValue});
     }
     if (op.result == kNoValue) continue;
     const Definition& d = placement.definitions[index(op.result)];
     if (!d.saved) continue;
-    Nest home{segment, d.phase, function.values[index(op.result)].grid, Axis::kColumns, {}};
+    Nest home{segment, d.phase, function.values[index(op.result)].grid, Axis::kColumns, false, {}};
     add_root(nests, home, {Root::Kind::kSave, &op, op.result});
   }
   std::stable_sort(nests.begin(), nests.end(),
@@ -69,7 +74,7 @@ DraftBlock ChunkCode::build() {
 
 Virtual ChunkCode::instance(ValueId v, std::int64_t r, std::int64_t c) {
   if (v == kNoValue || value(v).kind == TileValue::Kind::kUniform) return kNoVirtual;
-  if (value(v).grid.rows == 1) r = -chunk_.row;   // row 0 of the value, whatever the chunk
+  if (value(v).grid.rows == 1) r = -chunk_.row;  // row 0 of the value, whatever the chunk
   if (value(v).grid.cols == 1) c = -chunk_.col;
   const std::uint64_t key = (static_cast<std::uint64_t>(v) << 40) ^
                             (static_cast<std::uint64_t>(r & 0xfffff) << 20) ^
@@ -95,8 +100,8 @@ Virtual ChunkCode::make(ValueId v, const Definition& d, std::int64_t r, std::int
 
 Virtual ChunkCode::load(const TileOp& op, std::int64_t r, std::int64_t c) {
   const VregGrid g = value(op.result).grid;
-  const Address at = address(op.buffer, op.origin, g.rows == 1 ? 0 : op.pitch,
-                             g.cols == 1 ? 0 : 1, r, c);
+  const Address at =
+      address(op.buffer, op.origin, g.rows == 1 ? 0 : op.pitch, g.cols == 1 ? 0 : 1, r, c);
   Virtual v = emit_load(at, op.line);
   if (op.unaligned) {
     Address next = at;
@@ -151,9 +156,15 @@ Virtual ChunkCode::fold_sublanes(const TileOp& op, Virtual v) {
 void ChunkCode::store(const TileOp& op, std::int64_t r, std::int64_t c) {
   Virtual v = instance(op.operands[0], r, c);
   if (v == kNoVirtual) v = emit(Opcode::kVMove, op.element, op.line, kNoVirtual);
-  const bool edge = op.ragged && ((chunk_.row_step == 0 && chunk_.row + r + 1 == op.grid.rows) ||
-                                  (chunk_.col_step == 0 && chunk_.col + c + 1 == op.grid.cols));
-  emit_store(address(op.buffer, op.origin, op.pitch, 1, r, c), v, edge, op.line);
+  emit_store(address(op.buffer, op.origin, op.pitch, 1, r, c), v, at_edge(op, r, c), op.line);
+}
+
+/// Whether the register is partly outside the tile. The trips of a loop share their code, so the
+/// last of them is not told apart.
+bool ChunkCode::at_edge(const TileOp& op, std::int64_t r, std::int64_t c) const {
+  const bool last_row = chunk_.row_step == 0 && chunk_.row + r + 1 == op.grid.rows;
+  const bool last_col = chunk_.col_step == 0 && chunk_.col + c + 1 == op.grid.cols;
+  return (op.ragged_rows && last_row) || (op.ragged_cols && last_col);
 }
 
 void ChunkCode::save(const Root& root, std::int64_t r, std::int64_t c) {
@@ -166,15 +177,15 @@ void ChunkCode::save(const Root& root, std::int64_t r, std::int64_t c) {
 void ChunkCode::accumulate(std::size_t root, std::int64_t r, std::int64_t c) {
   const TileOp& op = *ctx_.nest.roots[root].op;
   const std::int64_t kept = op.axis == Axis::kColumns ? r : op.axis == Axis::kRows ? c : 0;
-  const std::int64_t keeps = op.axis == Axis::kColumns      ? chunk_.rows
-                             : op.axis == Axis::kRows ? chunk_.cols
-                                                          : 1;
+  const std::int64_t keeps = op.axis == Axis::kColumns ? chunk_.rows
+                             : op.axis == Axis::kRows  ? chunk_.cols
+                                                       : 1;
   const std::int64_t width = std::clamp<std::int64_t>(kRunning / keeps, 1, kOverlap);
   Virtual v = instance(op.operands[0], r, c);
   if (v == kNoVirtual) v = emit(Opcode::kVMove, op.element, op.line, kNoVirtual);
-  const bool edge = op.ragged && ((chunk_.row_step == 0 && chunk_.row + r + 1 == op.grid.rows) ||
-                                  (chunk_.col_step == 0 && chunk_.col + c + 1 == op.grid.cols));
-  if (edge) v = emit(Opcode::kVSelect, op.element, op.line, v);   // the neutral element beyond it
+  if (at_edge(op, r, c)) {  // the neutral element beyond the tile
+    v = emit(Opcode::kVSelect, op.element, op.line, v);
+  }
   auto& running = running_[root][static_cast<std::size_t>(kept)];
   std::int64_t& turn = turn_[root][static_cast<std::size_t>(kept)];
   if (static_cast<std::int64_t>(running.size()) < width) {
@@ -243,8 +254,8 @@ Address ChunkCode::address(std::uint16_t buffer, std::int64_t base, std::int64_t
                            std::int64_t col_pitch, std::int64_t r, std::int64_t c) const {
   Address a;
   a.buffer = buffer;
-  a.offset = static_cast<std::int32_t>(base + (chunk_.row + r) * row_pitch +
-                                       (chunk_.col + c) * col_pitch);
+  a.offset =
+      static_cast<std::int32_t>(base + (chunk_.row + r) * row_pitch + (chunk_.col + c) * col_pitch);
   const auto by_row = static_cast<std::int32_t>(chunk_.row_step * row_pitch);
   const auto by_col = static_cast<std::int32_t>(chunk_.col_step * col_pitch);
   a.inner_stride = chunk_.col_step != 0 ? by_col : by_row;

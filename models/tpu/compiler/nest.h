@@ -17,7 +17,7 @@ namespace xpusim::tpu {
 struct Root {
   enum class Kind : std::uint8_t { kStore, kReduce, kSave } kind = Kind::kStore;
   const TileOp* op = nullptr;
-  ValueId value = kNoValue;        ///< kSave
+  ValueId value = kNoValue;  ///< kSave
 };
 
 /// Roots that share a loop: one segment, one phase, one grid, one direction of reduction.
@@ -25,6 +25,7 @@ struct Nest {
   std::int32_t segment = 0, phase = 0;
   VregGrid grid;
   TileOp::Axis axis = TileOp::Axis::kColumns;
+  bool reduces = false;  ///< it has a direction
   std::vector<Root> roots;
 };
 
@@ -34,9 +35,9 @@ std::vector<Nest> form_nests(const Placement& placement, const TileFunction& fun
 
 /// A chunk of a nest's grid and the loops around it.
 struct Chunk {
-  std::int64_t row = 0, col = 0;        ///< of its first register, in the first trip
+  std::int64_t row = 0, col = 0;  ///< of its first register, in the first trip
   std::int64_t rows = 1, cols = 1;
-  std::int64_t row_step = 0, col_step = 0;  ///< 0: no loop in that direction
+  std::int64_t row_step = 0, col_step = 0;    ///< 0: no loop in that direction
   std::int64_t row_index = 0, col_index = 0;  ///< which chunk it is in the first trip
 };
 
@@ -67,6 +68,7 @@ class ChunkCode {
   void save(const Root& root, std::int64_t r, std::int64_t c);
   void accumulate(std::size_t root, std::int64_t r, std::int64_t c);
   void store_partials();
+  bool at_edge(const TileOp& op, std::int64_t r, std::int64_t c) const;
   Virtual combine(std::vector<Virtual> values, const TileOp& op);
 
   Virtual emit(Opcode op, Element element, std::uint32_t line, Virtual a, Virtual b = kNoVirtual,

@@ -73,8 +73,8 @@ class PipelineWriter {
     i.value = value;
     writer_.bundle(i, writer_.line({}));
   }
-  /// The block's index, its address and the descriptor: a chain of scalar instructions, of which two
-  /// fit a bundle.
+  /// The block's index, its address and the descriptor: a chain of scalar instructions, of which
+  /// two fit a bundle.
   void scalar_work(const WindowPlan& w) {
     DraftBlock block;
     for (std::int64_t n = 0; n < w.scalar_ops; ++n) {
@@ -109,16 +109,22 @@ Expected<Program> compile(KernelPlan plan, const CoreParams& core) {
 Element element_of(kernel::DType dtype) {
   using kernel::DType;
   switch (dtype) {
-    case DType::kF32: return Element::kF32;
-    case DType::kBF16: return Element::kBf16;
+    case DType::kF32:
+      return Element::kF32;
+    case DType::kBF16:
+      return Element::kBf16;
     case DType::kI32:
     case DType::kI1:
-    case DType::kIndex: return Element::kI32;
-    case DType::kI16: return Element::kI16;
+    case DType::kIndex:
+      return Element::kI32;
+    case DType::kI16:
+      return Element::kI16;
     case DType::kI8:
     case DType::kF8E4M3FN:
-    case DType::kF8E5M2: return Element::kI8;
-    default: return Element::kNone;
+    case DType::kF8E5M2:
+      return Element::kI8;
+    default:
+      return Element::kNone;
   }
 }
 

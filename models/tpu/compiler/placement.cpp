@@ -68,7 +68,8 @@ class Placer {
     d.phase = op.kind == Kind::kReduce ? phase + 1 : phase;
   }
 
-  /// A reduction's result is per row; an op over all columns that reads it belongs to a later phase.
+  /// A reduction's result is per row; an op over all columns that reads it belongs to a later
+  /// phase.
   std::int32_t phase_of(const TileOp& op, std::int32_t segment) const {
     if (op.kind == Kind::kLoad) return store_phase_[op.buffer] + 1;
     std::int32_t phase = 0;

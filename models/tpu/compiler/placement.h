@@ -11,16 +11,16 @@
 namespace xpusim::tpu {
 
 /// What is known of one value. A *segment* is a stretch of ops without control flow; within it ops
-/// of one *phase* can share a loop nest: a reduction's result begins the next phase, since all of its
-/// operand comes first.
+/// of one *phase* can share a loop nest: a reduction's result begins the next phase, since all of
+/// its operand comes first.
 struct Definition {
-  const TileOp* op = nullptr;      ///< null: a uniform value from outside
+  const TileOp* op = nullptr;  ///< null: a uniform value from outside
   std::int32_t segment = -1;
   std::int32_t phase = 0;
-  bool saved = false;              ///< kept in a spill buffer for other nests
-  std::uint16_t buffer = kNoBuffer;  ///< that buffer, once its nest is lowered
+  bool saved = false;                        ///< kept in a spill buffer for other nests
+  std::uint16_t buffer = kNoBuffer;          ///< that buffer, once its nest is lowered
   std::uint16_t partial_buffer = kNoBuffer;  ///< a reduction's partial results ...
-  std::int64_t partials = 0;       ///< ... and how many each of its registers has
+  std::int64_t partials = 0;                 ///< ... and how many each of its registers has
 };
 
 /// One op with its place.
@@ -37,7 +37,7 @@ struct Segment {
 struct PlacedRegion {
   std::vector<std::int32_t> segments;
   std::vector<const TileOp*> control;
-  std::vector<std::vector<PlacedRegion>> inner;   ///< regions of control[i]
+  std::vector<std::vector<PlacedRegion>> inner;  ///< regions of control[i]
 };
 
 struct Placement {

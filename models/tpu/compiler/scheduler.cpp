@@ -6,8 +6,8 @@
 namespace xpusim::tpu {
 namespace {
 
-constexpr std::size_t kWindow = 256;   ///< instructions looked at in a cycle
-constexpr int kReserve = 8;            ///< registers kept for the oldest instruction
+constexpr std::size_t kWindow = 256;  ///< instructions looked at in a cycle
+constexpr int kReserve = 8;           ///< registers kept for the oldest instruction
 
 std::uint64_t place_key(const Address& a) {
   return (static_cast<std::uint64_t>(a.buffer) << 32) | static_cast<std::uint32_t>(a.offset);
@@ -16,7 +16,8 @@ std::uint64_t place_key(const Address& a) {
 /// The free registers of one file, lowest first.
 class RegisterPool {
  public:
-  RegisterPool(Reg first, int count) : first_(first), free_((count == 64 ? 0 : 1ull << count) - 1) {}
+  RegisterPool(Reg first, int count)
+      : first_(first), free_((count == 64 ? 0 : 1ull << count) - 1) {}
   int free_count() const { return __builtin_popcountll(free_); }
   Reg take() {
     const int i = __builtin_ctzll(free_);

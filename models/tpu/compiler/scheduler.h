@@ -32,7 +32,7 @@ struct Draft {
 /// Straight-line code in a legal order. Each virtual register is written once.
 struct DraftBlock {
   std::vector<Draft> code;
-  std::vector<RegisterFile> files;    ///< of each virtual register
+  std::vector<RegisterFile> files;  ///< of each virtual register
 
   Virtual fresh(RegisterFile file) {
     files.push_back(file);
@@ -42,7 +42,7 @@ struct DraftBlock {
 
 struct ScheduledBundle {
   std::vector<Instruction> instructions;
-  std::uint32_t line = 0;             ///< of its oldest instruction
+  std::uint32_t line = 0;  ///< of its oldest instruction
 };
 
 /// Packs the block into bundles: each cycle takes the oldest instructions whose operands are ready,

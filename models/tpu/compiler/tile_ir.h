@@ -28,9 +28,9 @@ VregGrid join(const VregGrid& a, const VregGrid& b);
 /// A value of the kernel as the vector core holds it.
 struct TileValue {
   enum class Kind : std::uint8_t {
-    kUniform,   ///< a scalar or a splat of one: an operand of vector instructions, at no cost
-    kTile,      ///< vector registers
-    kMask,      ///< mask registers
+    kUniform,  ///< a scalar or a splat of one: an operand of vector instructions, at no cost
+    kTile,     ///< vector registers
+    kMask,     ///< mask registers
   } kind = Kind::kUniform;
   VregGrid grid;
   Element element = Element::kNone;
@@ -40,13 +40,13 @@ struct TileRegion;
 
 struct TileOp {
   enum class Kind : std::uint8_t {
-    kLoad,      ///< VMEM to registers
-    kStore,     ///< operand 0 to VMEM, over `grid`
-    kCompute,   ///< one instruction a register of `grid`
-    kReduce,    ///< operand 0, over `grid`, along `axis`
-    kScalar,    ///< one scalar instruction
-    kFor,       ///< regions[0] `trips` times, or as often as the step's execution decided
-    kIf,        ///< regions[0] or regions[1], as the step's execution decided
+    kLoad,     ///< VMEM to registers
+    kStore,    ///< operand 0 to VMEM, over `grid`
+    kCompute,  ///< one instruction a register of `grid`
+    kReduce,   ///< operand 0, over `grid`, along `axis`
+    kScalar,   ///< one scalar instruction
+    kFor,      ///< regions[0] `trips` times, or as often as the step's execution decided
+    kIf,       ///< regions[0] or regions[1], as the step's execution decided
   } kind = Kind::kCompute;
   enum class Axis : std::uint8_t { kColumns, kRows, kBoth } axis = Axis::kColumns;
 
@@ -54,19 +54,20 @@ struct TileOp {
   Element element = Element::kNone;
   std::array<ValueId, 3> operands = {kNoValue, kNoValue, kNoValue};
   ValueId result = kNoValue;
-  VregGrid grid;                   ///< kCompute: of the result; kStore, kReduce: what it iterates over
-  bool ragged = false;             ///< the last row or column of registers is partly masked
+  VregGrid grid;             ///< kCompute: of the result; kStore, kReduce: what it iterates over
+  bool ragged_rows = false;  ///< the last row of registers is partly masked
+  bool ragged_cols = false;  ///< ... or the last column
 
   std::uint16_t buffer = kNoBuffer;  ///< kLoad, kStore
-  std::int64_t pitch = 0;          ///< registers from one row of the buffer to the next
-  std::int64_t origin = 0;         ///< register of the buffer at which the tile begins
-  bool unaligned = false;          ///< rows do not begin at a register: two loads and a select each
-  bool spread_lanes = false;       ///< a column of the buffer that is spread over all lanes
+  std::int64_t pitch = 0;            ///< registers from one row of the buffer to the next
+  std::int64_t origin = 0;           ///< register of the buffer at which the tile begins
+  bool unaligned = false;     ///< rows do not begin at a register: two loads and a select each
+  bool spread_lanes = false;  ///< a column of the buffer that is spread over all lanes
 
-  std::int64_t trips = -1;         ///< kFor: -1 as `site` says
-  std::uint32_t site = 0;          ///< kFor, kIf
+  std::int64_t trips = -1;  ///< kFor: -1 as `site` says
+  std::uint32_t site = 0;   ///< kFor, kIf
   std::vector<TileRegion> regions;
-  std::uint32_t line = 0;          ///< into Program::lines
+  std::uint32_t line = 0;  ///< into Program::lines
 };
 
 struct TileRegion {
@@ -84,9 +85,9 @@ struct TileFunction {
   }
 };
 
-/// The registers that rows x cols elements of a type take: (8,128) tiles for 32- and 16-bit elements
-/// (a 16-bit tile fills half a register on generations before v7, which is why VMEM-resident bf16
-/// loops run at two cycles a packed register), (32,128) for 8-bit ones.
+/// The registers that rows x cols elements of a type take: (8,128) tiles for 32- and 16-bit
+/// elements (a 16-bit tile fills half a register on generations before v7, which is why
+/// VMEM-resident bf16 loops run at two cycles a packed register), (32,128) for 8-bit ones.
 VregGrid vreg_grid(std::int64_t rows, std::int64_t cols, Element element);
 /// Bytes of VMEM of one tile of a register: 4 KiB, or 2 KiB of 16-bit elements.
 std::int64_t tile_bytes(Element element);

@@ -30,11 +30,13 @@ std::int64_t predicate_of(const Op& op) {
 }  // namespace
 
 TritonFront::TritonFront(const exec::Launch& launch, const CoreParams& core)
-    : launch_(launch), function_(*launch.function), lines_(plan_.program),
+    : launch_(launch),
+      function_(*launch.function),
+      lines_(plan_.program),
       build_(plan_.function, core) {
   plan_.program.name = launch.function->name;
   known_.resize(function_.value_count);
-  plan_.grid = {launch.grid[2], launch.grid[1], launch.grid[0]};   // x runs fastest
+  plan_.grid = {launch.grid[2], launch.grid[1], launch.grid[0]};  // x runs fastest
 }
 
 Expected<KernelPlan> TritonFront::run() {
@@ -115,8 +117,8 @@ void TritonFront::elementwise(const Op& o) {
   }
   const Element e = element_of(o.result()->type->dtype);
   if (e == Element::kNone && is_tensor(*o.result())) {
-    return refuse(o, fmt::format("the TPU's vector unit has no {}",
-                                 kernel::name(o.result()->type->dtype)));
+    return refuse(
+        o, fmt::format("the TPU's vector unit has no {}", kernel::name(o.result()->type->dtype)));
   }
   known(*o.result()).data = elementwise_handler(o.name())(build_, operands, e);
   known(*o.result()).layout = layout;
@@ -188,8 +190,9 @@ void TritonFront::expand_dims(const Op& o) {
     const bool column = from.layout == Layout::kColumn && axis == 1;
     const bool row = from.layout == Layout::kRow && axis == 0;
     if (!column && !row && from.layout != Layout::kUniform) {
-      refuse(o, "making rows or columns of a flat tile moves data between lanes, which is not "
-                "modelled");
+      refuse(o,
+             "making rows or columns of a flat tile moves data between lanes, which is not "
+             "modelled");
     }
   }
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Reads a Triton function (TTIR) into a kernel plan: one program is one grid step, and its loads and
-// stores of affine pointer tiles are windows.
+// Reads a Triton function (TTIR) into a kernel plan: one program is one grid step, and its loads
+// and stores of affine pointer tiles are windows.
 
 #include <optional>
 #include <string>
@@ -25,11 +25,11 @@ class TritonFront {
  private:
   /// How the elements of a tile lie in its registers.
   enum class Layout : std::uint8_t {
-    kUniform,   ///< the same everywhere
-    kFlat,      ///< one dimension, 1024 elements a register
-    kTiled,     ///< two dimensions, (8,128) a register
-    kColumn,    ///< a value a row, the same in all lanes: what a reduction over columns leaves
-    kRow,       ///< a value a column, the same in all rows
+    kUniform,  ///< the same everywhere
+    kFlat,     ///< one dimension, 1024 elements a register
+    kTiled,    ///< two dimensions, (8,128) a register
+    kColumn,   ///< a value a row, the same in all lanes: what a reduction over columns leaves
+    kRow,      ///< a value a column, the same in all rows
   };
   /// What is known of a value: affine, a mask, or data in registers.
   struct Known {

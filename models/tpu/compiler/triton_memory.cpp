@@ -41,12 +41,14 @@ std::optional<std::uint16_t> TritonFront::window(const Op& o, const Value& point
     return std::nullopt;
   }
   if (!p.form || p.form->pointer < 0) {
-    refuse(o, "its addresses are not affine in the program's number and the element's coordinates, "
-              "so that no DMA window can fetch them");
+    refuse(o,
+           "its addresses are not affine in the program's number and the element's coordinates, "
+           "so that no DMA window can fetch them");
     return std::nullopt;
   }
   if (mask && !known(*mask).mask && !known(*mask).form) {
-    refuse(o, "its mask depends on data; only masks that cut the tile to a box can become a window");
+    refuse(o,
+           "its mask depends on data; only masks that cut the tile to a box can become a window");
     return std::nullopt;
   }
   AffineWindow w;
@@ -70,10 +72,10 @@ std::optional<std::uint16_t> TritonFront::window(const Op& o, const Value& point
     refuse(o, problem);
     return std::nullopt;
   }
-  const VregGrid grid = type.shape.size() <= 1
-                            ? VregGrid{1, (type.count() + kLanes * kSublanes - 1) /
-                                              (kLanes * kSublanes)}
-                            : vreg_grid(type.shape[0], type.shape[1], e);
+  const VregGrid grid =
+      type.shape.size() <= 1
+          ? VregGrid{1, (type.count() + kLanes * kSublanes - 1) / (kLanes * kSublanes)}
+          : vreg_grid(type.shape[0], type.shape[1], e);
   WindowPlan plan;
   plan.operand = plan.argument = static_cast<std::size_t>(p.form->pointer);
   plan.output = output;
@@ -127,8 +129,9 @@ void TritonFront::store(const Op& o) {
   const ValueId v = data(*o.operands[1], o);
   const Layout layout = known(*o.operands[1]).layout;
   if (layout != layout_of(type) && layout != Layout::kUniform) {
-    return refuse(o, "a reduced tile would have to be moved between lanes before its store, which "
-                     "is not modelled");
+    return refuse(o,
+                  "a reduced tile would have to be moved between lanes before its store, which "
+                  "is not modelled");
   }
   TileOp op;
   op.kind = TileOp::Kind::kStore;
@@ -142,10 +145,10 @@ void TritonFront::store(const Op& o) {
 
 void TritonFront::reduce(const Op& o) {
   static const std::vector<std::pair<std::string_view, Opcode>> kCombiners = {
-      {"arith.addf", Opcode::kVAdd},     {"arith.maximumf", Opcode::kVMax},
-      {"arith.maxnumf", Opcode::kVMax},  {"arith.minimumf", Opcode::kVMin},
-      {"arith.minnumf", Opcode::kVMin},  {"arith.addi", Opcode::kVAdd},
-      {"arith.maxsi", Opcode::kVMax},    {"arith.minsi", Opcode::kVMin},
+      {"arith.addf", Opcode::kVAdd},    {"arith.maximumf", Opcode::kVMax},
+      {"arith.maxnumf", Opcode::kVMax}, {"arith.minimumf", Opcode::kVMin},
+      {"arith.minnumf", Opcode::kVMin}, {"arith.addi", Opcode::kVAdd},
+      {"arith.maxsi", Opcode::kVMax},   {"arith.minsi", Opcode::kVMin},
       {"arith.mulf", Opcode::kVMul}};
   const kernel::Block& body = *o.regions[0]->blocks[0];
   const auto found = std::find_if(kCombiners.begin(), kCombiners.end(), [&](const auto& c) {
@@ -166,7 +169,10 @@ void TritonFront::reduce(const Op& o) {
                             : axis == 1 ? TileOp::Axis::kColumns
                                         : TileOp::Axis::kRows;
   Known& r = known(*o.result());
-  r.data = build_.reduce(found->second, element_of(type.dtype), over, grid_of(type), false, v);
+  TileOp op;
+  op.grid = grid_of(type);
+  op.operands[0] = v;
+  r.data = build_.reduce(found->second, element_of(type.dtype), over, std::move(op));
   r.layout = flat ? Layout::kUniform : axis == 1 ? Layout::kColumn : Layout::kRow;
 }
 

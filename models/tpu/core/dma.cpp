@@ -21,7 +21,10 @@ std::uint32_t DescriptorTable::add(Descriptor descriptor) {
 
 DmaEngine::DmaEngine(const sc_core::sc_module_name& name, const DmaParams& params,
                      DescriptorTable& table)
-    : sc_module(name), memory("memory"), core("core"), table_(table),
+    : sc_module(name),
+      memory("memory"),
+      core("core"),
+      table_(table),
       bytes_per_cycle_(static_cast<std::uint64_t>(params.bytes_per_cycle)),
       limit_(static_cast<std::uint32_t>(params.outstanding)) {}
 
@@ -58,7 +61,7 @@ Cycle DmaEngine::tick(Cycle now) {
   const std::uint64_t end = (now + 1) * bytes_per_cycle_;
   next_byte_ = std::max(next_byte_, now * bytes_per_cycle_);
   while (!queue_.empty() && next_byte_ < end) {
-    if (in_flight_ >= limit_) return kNever;   // a response wakes it
+    if (in_flight_ >= limit_) return kNever;  // a response wakes it
     const std::uint32_t number = queue_.front();
     Job& job = jobs_[number];
     issue(job, now);
@@ -117,8 +120,6 @@ void DmaEngine::finish_if_done(std::size_t number, Cycle now) {
   free_jobs_.push_back(static_cast<std::uint32_t>(number));
 }
 
-const char* DmaEngine::waiting_for() const {
-  return in_flight_ > 0 ? "responses from HBM" : "";
-}
+const char* DmaEngine::waiting_for() const { return in_flight_ > 0 ? "responses from HBM" : ""; }
 
 }  // namespace xpusim::tpu

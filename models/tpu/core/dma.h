@@ -26,9 +26,9 @@ struct Run {
 /// A transfer between HBM and a VMEM buffer. Strided rows are runs.
 struct Descriptor {
   std::vector<Run> runs;
-  bool write = false;                ///< VMEM to HBM
+  bool write = false;                  ///< VMEM to HBM
   std::uint32_t window = 0, slot = 0;  ///< whom its completion concerns
-  trace::NameId label = 0;           ///< in the trace
+  trace::NameId label = 0;             ///< in the trace
 };
 
 /// The descriptors in flight, as they lie in the core's SMEM: the core writes them, engines read
@@ -48,15 +48,15 @@ class DescriptorTable {
 enum DmaKind : std::uint16_t { kStartDma = 0x100, kDmaDone };
 
 /// One DMA engine: takes descriptors in order, cuts them into requests of up to 512 B, and keeps
-/// several under way, also of the next descriptors. It says when the last answer of a descriptor has
-/// come. The time from the core's issue to it, and from it back to the sync flag, is that of the
-/// links. It does not model the engine's own instruction fetch or a conflict at the VMEM ports.
+/// several under way, also of the next descriptors. It says when the last answer of a descriptor
+/// has come. The time from the core's issue to it, and from it back to the sync flag, is that of
+/// the links. It does not model the engine's own instruction fetch or a conflict at the VMEM ports.
 class DmaEngine : public sc_core::sc_module, public engine::Component {
  public:
   DmaEngine(const sc_core::sc_module_name& name, const DmaParams& params, DescriptorTable& table);
 
-  engine::OutPort memory;            ///< to HBM
-  engine::OutPort core;              ///< completions
+  engine::OutPort memory;  ///< to HBM
+  engine::OutPort core;    ///< completions
 
   void set_id(std::uint32_t component) { id_ = component; }
   void set_trace(trace::Sink* sink, const engine::Clock& clock, std::string_view path,
@@ -75,8 +75,8 @@ class DmaEngine : public sc_core::sc_module, public engine::Component {
   /// A descriptor that this engine works on.
   struct Job {
     std::uint32_t descriptor = 0;
-    std::size_t run = 0;             ///< the next run ...
-    std::uint64_t offset = 0;        ///< ... and the next byte in it
+    std::size_t run = 0;       ///< the next run ...
+    std::uint64_t offset = 0;  ///< ... and the next byte in it
     std::uint32_t outstanding = 0;
     bool issued = false;
     Cycle begin = 0;
@@ -92,7 +92,7 @@ class DmaEngine : public sc_core::sc_module, public engine::Component {
   std::vector<Job> jobs_;            ///< by number; the tag of its requests
   std::vector<std::uint32_t> free_jobs_;
   std::uint32_t in_flight_ = 0;
-  std::uint64_t next_byte_ = 0;      ///< the engine's path is free from this byte time on
+  std::uint64_t next_byte_ = 0;  ///< the engine's path is free from this byte time on
   std::uint64_t read_bytes_ = 0, write_bytes_ = 0, requests_ = 0, busy_bytes_ = 0;
   trace::Sink* sink_ = nullptr;
   trace::LaneId lane_ = 0;

@@ -7,10 +7,14 @@ namespace {
 
 Reason result_wait(Slot producer) {
   switch (producer) {
-    case Slot::kScalar: return Reason::kScalarDelayWait;
-    case Slot::kEup: return Reason::kErfResultWait;
-    case Slot::kXlu: return Reason::kTrfResultWait;
-    default: return Reason::kVectorDelayWait;
+    case Slot::kScalar:
+      return Reason::kScalarDelayWait;
+    case Slot::kEup:
+      return Reason::kErfResultWait;
+    case Slot::kXlu:
+      return Reason::kTrfResultWait;
+    default:
+      return Reason::kVectorDelayWait;
   }
 }
 
@@ -29,8 +33,10 @@ std::uint32_t distance(Cycle at, Cycle now) {
 
 IssueState::IssueState(const CoreParams& core) {
   for (std::size_t op = 0; op < latency_.size(); ++op) {
-    latency_[op] = static_cast<std::uint16_t>(result_latency(core.latency, static_cast<Opcode>(op)));
-    interval_[op] = static_cast<std::uint16_t>(issue_interval(core.latency, static_cast<Opcode>(op)));
+    latency_[op] =
+        static_cast<std::uint16_t>(result_latency(core.latency, static_cast<Opcode>(op)));
+    interval_[op] =
+        static_cast<std::uint16_t>(issue_interval(core.latency, static_cast<Opcode>(op)));
   }
   for (Slot slot : {Slot::kEup, Slot::kXlu}) {
     units_[static_cast<std::size_t>(slot)].assign(
@@ -87,7 +93,7 @@ IssueState::Snapshot IssueState::snapshot(Cycle now) const {
   for (const auto& units : units_) {
     const auto first = static_cast<std::ptrdiff_t>(s.units.size());
     for (Cycle free : units) s.units.push_back(distance(free, now));
-    std::sort(s.units.begin() + first, s.units.end());   // which of them is which does not matter
+    std::sort(s.units.begin() + first, s.units.end());  // which of them is which does not matter
   }
   return s;
 }

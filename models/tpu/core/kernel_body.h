@@ -9,8 +9,8 @@
 
 namespace xpusim::tpu {
 
-/// Executes the kernel's body on the windows' current copies when the step's computation begins, and
-/// keeps the decisions of its control flow for the timing of that step.
+/// Executes the kernel's body on the windows' current copies when the step's computation begins,
+/// and keeps the decisions of its control flow for the timing of that step.
 class KernelBody {
  public:
   virtual ~KernelBody() = default;

@@ -21,9 +21,13 @@ bool MosaicBody::run(WindowSet& windows) {
   interpreter_->start(windows.grid_index());
   while (true) {
     switch (interpreter_->advance()) {
-      case exec::StepInterpreter::State::kDone: return true;
-      case exec::StepInterpreter::State::kFailed: return false;
-      case exec::StepInterpreter::State::kAtEffect: interpreter_->perform(); break;
+      case exec::StepInterpreter::State::kDone:
+        return true;
+      case exec::StepInterpreter::State::kFailed:
+        return false;
+      case exec::StepInterpreter::State::kAtEffect:
+        interpreter_->perform();
+        break;
     }
   }
 }

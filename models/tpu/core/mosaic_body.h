@@ -12,10 +12,10 @@ namespace xpusim::tpu {
 
 /// A window, scratch or SMEM argument of the body.
 struct BodyArgument {
-  std::size_t argument = 0;          ///< among the function's arguments
+  std::size_t argument = 0;  ///< among the function's arguments
   exec::DType dtype = exec::DType::kNone;
   exec::Shape shape;
-  std::int32_t window = -1;          ///< -1: `bytes` is its own memory
+  std::int32_t window = -1;  ///< -1: `bytes` is its own memory
   std::vector<std::byte> bytes;
 };
 

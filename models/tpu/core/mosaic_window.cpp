@@ -10,8 +10,11 @@ MosaicWindow::MosaicWindow(exec::DeviceMemory& memory, const exec::Allocation& t
                            std::vector<std::int64_t> block,
                            std::unique_ptr<exec::WindowTransform> transform,
                            std::vector<exec::Buffer> prefetch)
-    : memory_(memory), array_(tensor.address, tensor.shape, kernel::byte_size(tensor.dtype)),
-      block_(std::move(block)), transform_(std::move(transform)), prefetch_(std::move(prefetch)) {}
+    : memory_(memory),
+      array_(tensor.address, tensor.shape, kernel::byte_size(tensor.dtype)),
+      block_(std::move(block)),
+      transform_(std::move(transform)),
+      prefetch_(std::move(prefetch)) {}
 
 bool MosaicWindow::block(std::span<const std::int64_t> grid_index, BlockIndex& out) {
   if (!transform_) {

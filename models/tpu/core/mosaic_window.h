@@ -10,8 +10,9 @@
 
 namespace xpusim::tpu {
 
-/// Blocks of a fixed shape; their index comes from the window's `transform_indices` function. Blocks
-/// that stick out of the array are clipped to it. Without a transform the window is the whole array.
+/// Blocks of a fixed shape; their index comes from the window's `transform_indices` function.
+/// Blocks that stick out of the array are clipped to it. Without a transform the window is the
+/// whole array.
 class MosaicWindow : public WindowMap {
  public:
   MosaicWindow(exec::DeviceMemory& memory, const exec::Allocation& tensor,

@@ -17,7 +17,9 @@ class Chip : public sc_core::sc_module {
  public:
   Chip(const sc_core::sc_module_name& name, const TpuParams& params, engine::Scheduler& scheduler,
        const SimulationOptions& options)
-      : sc_module(name), map_(params.hbm, 1), hbm_("hbm", scheduler, params.hbm, map_),
+      : sc_module(name),
+        map_(params.hbm, 1),
+        hbm_("hbm", scheduler, params.hbm, map_),
         core_("core", params.core, static_cast<std::uint32_t>(params.dma.engines), options.leap) {
     const auto hz = static_cast<double>(scheduler.clock().hz());
     const std::uint32_t core = scheduler.add(core_, "tpu.core");
@@ -29,9 +31,9 @@ class Chip : public sc_core::sc_module {
       dma->set_id(id);
       dma->memory(hbm_);
       dma->core(*to_core_);
-      to_dma_.push_back(
-          std::make_unique<engine::Link>(fmt::format("dma_start{}", e).c_str(), scheduler,
-                                         scheduler, id, to_cycles(params.dma.issue_ns, hz, 1)));
+      to_dma_.push_back(std::make_unique<engine::Link>(fmt::format("dma_start{}", e).c_str(),
+                                                       scheduler, scheduler, id,
+                                                       to_cycles(params.dma.issue_ns, hz, 1)));
       core_.dma[static_cast<std::size_t>(e)](*to_dma_.back());
       dma->set_trace(options.trace, scheduler.clock(), fmt::format("tpu.dma[{}]", e),
                      options.trace_start_fs);

@@ -17,7 +17,7 @@ namespace xpusim::tpu {
 
 struct SimulationOptions {
   engine::Scheduler::Mode mode = engine::Scheduler::Mode::kSkip;
-  bool leap = true;                  ///< the core adds alike loop trips and steps
+  bool leap = true;  ///< the core adds alike loop trips and steps
   std::uint64_t clock_hz = 0;
   trace::Sink* trace = nullptr;
   std::uint64_t trace_start_fs = 0;
@@ -33,8 +33,8 @@ struct SimulationResult {
   std::uint64_t messages = 0, activations = 0, stepped_bundles = 0;
 };
 
-/// Makes a chip (one core, its DMA engines, HBM) and runs the program on it. `body` may be null: then
-/// nothing is executed. A kernel's error and a deadlock are failures.
+/// Makes a chip (one core, its DMA engines, HBM) and runs the program on it. `body` may be null:
+/// then nothing is executed. A kernel's error and a deadlock are failures.
 Expected<SimulationResult> simulate(const TpuParams& params, const Program& program,
                                     WindowSet& windows, KernelBody* body,
                                     const SimulationOptions& options);

@@ -19,8 +19,8 @@ void TensorCore::start(const CoreJob& job) {
   job_ = job;
   const auto& lines = job.program->lines;
   activity_ = Activity(std::max<std::size_t>(1, lines.size()));
-  const auto none = std::find_if(lines.begin(), lines.end(),
-                                 [](const SourcePosition& p) { return p.line == 0; });
+  const auto none =
+      std::find_if(lines.begin(), lines.end(), [](const SourcePosition& p) { return p.line == 0; });
   no_line_ = none == lines.end() ? 0 : static_cast<std::uint32_t>(none - lines.begin());
   find_pure_loops();
 }
@@ -29,15 +29,14 @@ void TensorCore::start(const CoreJob& job) {
 /// execution decides.
 void TensorCore::find_pure_loops() {
   const Program& program = *job_.program;
-  std::vector<std::uint32_t> decisions(program.bundles.size() + 1, 0);   // before bundle b
+  std::vector<std::uint32_t> decisions(program.bundles.size() + 1, 0);  // before bundle b
   const auto is_decision = [](const Instruction& i) {
     return i.op == Opcode::kIf || i.op == Opcode::kLoopBySite;
   };
   for (std::size_t b = 0; b < program.bundles.size(); ++b) {
     const auto first = program.code.begin() + program.bundles[b].first;
-    decisions[b + 1] =
-        decisions[b] +
-        static_cast<std::uint32_t>(std::count_if(first, first + program.bundles[b].count, is_decision));
+    decisions[b + 1] = decisions[b] + static_cast<std::uint32_t>(std::count_if(
+                                          first, first + program.bundles[b].count, is_decision));
   }
   pure_body_ = decisions.back() == 0;
   pure_.assign(program.bundles.size(), false);
@@ -80,8 +79,10 @@ bool TensorCore::is_external(Opcode op) {
     case Opcode::kWaitOut:
     case Opcode::kDrain:
     case Opcode::kBody:
-    case Opcode::kHalt: return true;
-    default: return false;
+    case Opcode::kHalt:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -118,23 +119,35 @@ TensorCore::Next TensorCore::control(const Instruction& i) {
   const auto window = static_cast<std::uint32_t>(i.value);
   WindowSet& windows = *job_.windows;
   switch (i.op) {
-    case Opcode::kLoop: return enter_loop(static_cast<std::uint64_t>(i.value), i);
+    case Opcode::kLoop:
+      return enter_loop(static_cast<std::uint64_t>(i.value), i);
     case Opcode::kLoopBySite:
       return enter_loop(static_cast<std::uint64_t>(std::max<std::int64_t>(0, decision(window))), i);
-    case Opcode::kEndLoop: end_loop(i, job_.program->bundles[pc_ - 1].line); return Next::kGoOn;
+    case Opcode::kEndLoop:
+      end_loop(i, job_.program->bundles[pc_ - 1].line);
+      return Next::kGoOn;
     case Opcode::kIf:
       if (decision(window) == 0) jump(i.target);
       return Next::kGoOn;
-    case Opcode::kElse: jump(i.target); return Next::kGoOn;
+    case Opcode::kElse:
+      jump(i.target);
+      return Next::kGoOn;
     case Opcode::kGrid:
       if (windows.steps() == 0) jump(i.target);
       return Next::kGoOn;
-    case Opcode::kEndGrid: return end_grid(i);
-    case Opcode::kFetch: return transfer(windows.fetch(window, i.ahead));
-    case Opcode::kWriteBack: return transfer(windows.write_back(window));
-    case Opcode::kBody: return run_body();
-    case Opcode::kHalt: halted_ = true; return Next::kStop;
-    default: return Next::kGoOn;
+    case Opcode::kEndGrid:
+      return end_grid(i);
+    case Opcode::kFetch:
+      return transfer(windows.fetch(window, i.ahead));
+    case Opcode::kWriteBack:
+      return transfer(windows.write_back(window));
+    case Opcode::kBody:
+      return run_body();
+    case Opcode::kHalt:
+      halted_ = true;
+      return Next::kStop;
+    default:
+      return Next::kGoOn;
   }
 }
 
@@ -150,8 +163,9 @@ TensorCore::Next TensorCore::enter_loop(std::uint64_t trips, const Instruction& 
   return Next::kGoOn;
 }
 
-/// Goes back to the loop's start while trips are left. Once two back edges find the core in the same
-/// state, and the body asks nothing of the outside, every further trip is the same: they are added.
+/// Goes back to the loop's start while trips are left. Once two back edges find the core in the
+/// same state, and the body asks nothing of the outside, every further trip is the same: they are
+/// added.
 void TensorCore::end_loop(const Instruction& i, std::uint32_t line) {
   Frame& f = frames_.back();
   if (f.left == 0) {
@@ -210,8 +224,7 @@ bool TensorCore::may_pass(const Instruction& i, Cycle now) {
     return false;
   }
   if (now <= at_) return true;
-  const Reason reason =
-      i.op == Opcode::kWaitIn ? Reason::kSyncWaitInput : Reason::kSyncWaitOutput;
+  const Reason reason = i.op == Opcode::kWaitIn ? Reason::kSyncWaitInput : Reason::kSyncWaitOutput;
   activity_.charge(job_.program->bundles[pc_].line, reason, now - at_);
   slice(fmt::format("wait {}", windows.name(window)), at_, now);
   at_ = now;

@@ -22,22 +22,23 @@ namespace xpusim::tpu {
 struct CoreJob {
   const Program* program = nullptr;
   WindowSet* windows = nullptr;
-  KernelBody* body = nullptr;        ///< null: nothing is executed (timing tests)
+  KernelBody* body = nullptr;  ///< null: nothing is executed (timing tests)
   DescriptorTable* descriptors = nullptr;
-  Cycle launch_cycles = 0;           ///< before the first bundle
+  Cycle launch_cycles = 0;  ///< before the first bundle
 };
 
-/// One TensorCore: in-order issue of one bundle a cycle with interlocked results, hardware loops, and
-/// sync flags that DMA completions raise. Between DMA starts and waits nothing outside can change its
-/// course, so it runs such a stretch at once and says when it is through; loop iterations and grid
-/// steps that begin in the same state as one before are added without being stepped (`leap`). It does
-/// not model instruction fetch, conflicts between vector accesses and DMA in VMEM, or the MXUs.
+/// One TensorCore: in-order issue of one bundle a cycle with interlocked results, hardware loops,
+/// and sync flags that DMA completions raise. Between DMA starts and waits nothing outside can
+/// change its course, so it runs such a stretch at once and says when it is through; loop
+/// iterations and grid steps that begin in the same state as one before are added without being
+/// stepped (`leap`). It does not model instruction fetch, conflicts between vector accesses and DMA
+/// in VMEM, or the MXUs.
 class TensorCore : public sc_core::sc_module, public engine::Component {
  public:
   TensorCore(const sc_core::sc_module_name& name, const CoreParams& params, std::uint32_t engines,
              bool leap = true);
 
-  sc_core::sc_vector<engine::OutPort> dma;   ///< to each engine
+  sc_core::sc_vector<engine::OutPort> dma;  ///< to each engine
 
   void start(const CoreJob& job);
   void set_trace(trace::Sink* sink, const engine::Clock& clock, std::string_view path,
@@ -48,26 +49,27 @@ class TensorCore : public sc_core::sc_module, public engine::Component {
   const char* waiting_for() const override { return waiting_.c_str(); }
 
   bool halted() const { return halted_; }
-  Cycle cycles() const { return at_; }       ///< lived so far; all of them are charged
+  Cycle cycles() const { return at_; }  ///< lived so far; all of them are charged
   const Activity& activity() const { return activity_; }
-  std::uint64_t stepped_bundles() const { return stepped_; }   ///< bundles that were not leapt over
+  std::uint64_t stepped_bundles() const { return stepped_; }  ///< bundles that were not leapt over
 
  private:
   /// A loop that runs.
   struct Frame {
-    std::uint32_t begin = 0;         ///< its bundle
-    std::uint64_t left = 0;          ///< trips after the current one
-    bool seen = false;               ///< the state at the last back edge is known
+    std::uint32_t begin = 0;  ///< its bundle
+    std::uint64_t left = 0;   ///< trips after the current one
+    bool seen = false;        ///< the state at the last back edge is known
     Cycle at = 0;
     IssueState::Snapshot state;
     Activity activity;
   };
-  /// What a grid step's body did when it began in `before`: used again for a step that begins alike.
+  /// What a grid step's body did when it began in `before`: used again for a step that begins
+  /// alike.
   struct BodyMemo {
     bool valid = false;
     IssueState::Snapshot before, after;
     Cycle cycles = 0;
-    std::uint32_t end = 0;           ///< the bundle after the body
+    std::uint32_t end = 0;  ///< the bundle after the body
     Activity activity;
   };
 
@@ -94,15 +96,15 @@ class TensorCore : public sc_core::sc_module, public engine::Component {
   IssueState state_;
   Activity activity_;
   std::vector<Frame> frames_;
-  std::vector<std::uint32_t> occurrence_;    ///< by site, in this step
+  std::vector<std::uint32_t> occurrence_;  ///< by site, in this step
   BodyMemo memo_, recording_;
   bool recording_now_ = false;
-  std::vector<bool> pure_;                   ///< by bundle: a loop here takes no decision inside
-  bool pure_body_ = true;                    ///< no loop or branch of the program does
-  std::uint32_t no_line_ = 0;                ///< the line of what belongs to none
+  std::vector<bool> pure_;     ///< by bundle: a loop here takes no decision inside
+  bool pure_body_ = true;      ///< no loop or branch of the program does
+  std::uint32_t no_line_ = 0;  ///< the line of what belongs to none
   std::uint32_t pc_ = 0;
   std::uint32_t next_engine_ = 0;
-  Cycle at_ = 0;                             ///< the next bundle issues here or later
+  Cycle at_ = 0;  ///< the next bundle issues here or later
   bool started_ = false, halted_ = false;
   std::string waiting_;
   std::uint64_t stepped_ = 0;

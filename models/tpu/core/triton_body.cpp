@@ -16,9 +16,13 @@ bool TritonBody::run(WindowSet& windows) {
   interpreter_->start(program_number(windows.grid_index()));
   while (true) {
     switch (interpreter_->advance()) {
-      case exec::Interpreter::State::kDone: return true;
-      case exec::Interpreter::State::kFailed: return false;
-      case exec::Interpreter::State::kAtEffect: interpreter_->perform(); break;
+      case exec::Interpreter::State::kDone:
+        return true;
+      case exec::Interpreter::State::kFailed:
+        return false;
+      case exec::Interpreter::State::kAtEffect:
+        interpreter_->perform();
+        break;
     }
   }
 }

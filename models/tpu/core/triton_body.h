@@ -11,8 +11,9 @@
 namespace xpusim::tpu {
 
 /// Executes a program straight on device memory when its computation begins. Its stores are visible
-/// from then on, a little before the DMA that stands for them: programs of a launch may not depend on
-/// each other's plain stores, so nothing can tell. Atomics, which could, are refused by the compiler.
+/// from then on, a little before the DMA that stands for them: programs of a launch may not depend
+/// on each other's plain stores, so nothing can tell. Atomics, which could, are refused by the
+/// compiler.
 class TritonBody : public KernelBody {
  public:
   explicit TritonBody(std::unique_ptr<exec::Interpreter> interpreter)

@@ -21,8 +21,8 @@ struct WindowSpec {
   std::unique_ptr<WindowMap> map;
   bool output = false;
   std::uint32_t copies = 2;
-  std::uint64_t payload_bytes = 0;   ///< of one copy, row-major; 0: no payload is kept
-  std::uint64_t tensor = 0, tensor_bytes = 0;   ///< the whole operand in HBM
+  std::uint64_t payload_bytes = 0;             ///< of one copy, row-major; 0: no payload is kept
+  std::uint64_t tensor = 0, tensor_bytes = 0;  ///< the whole operand in HBM
 };
 
 /// Keeps the books of the double buffers. The core asks it what to transfer; a transfer's payload
@@ -63,7 +63,7 @@ class WindowSet {
 
  private:
   struct Copy {
-    BlockIndex block;                ///< what it holds, or what is on its way
+    BlockIndex block;  ///< what it holds, or what is on its way
     bool leaving = false;
     std::vector<std::byte> payload;
   };
@@ -71,9 +71,9 @@ class WindowSet {
     WindowSpec spec;
     std::vector<Copy> copies;
     std::uint32_t current = 0;
-    bool loaded = false;             ///< the current copy's block is known
-    std::optional<std::uint32_t> next;   ///< the copy that takes the next step's block
-    std::uint32_t arriving = 0;      ///< fetches under way into the current copy
+    bool loaded = false;                ///< the current copy's block is known
+    std::optional<std::uint32_t> next;  ///< the copy that takes the next step's block
+    std::uint32_t arriving = 0;         ///< fetches under way into the current copy
     std::uint32_t next_arriving = 0;
     std::uint64_t moved_bytes = 0;
   };

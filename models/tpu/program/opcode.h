@@ -8,11 +8,11 @@
 
 namespace xpusim::tpu {
 
-inline constexpr int kLanes = 128;             ///< 32-bit lanes of a vector register
-inline constexpr int kSublanes = 8;            ///< rows of a vector register
-inline constexpr int kVregBytes = 4096;        ///< 8 x 128 x 4 bytes
-inline constexpr int kVectorRegisters = 64;    ///< facts: 32 on v4, 64 on v5e and later
-inline constexpr int kMaskRegisters = 16;      ///< one bit a lane and sublane
+inline constexpr int kLanes = 128;           ///< 32-bit lanes of a vector register
+inline constexpr int kSublanes = 8;          ///< rows of a vector register
+inline constexpr int kVregBytes = 4096;      ///< 8 x 128 x 4 bytes
+inline constexpr int kVectorRegisters = 64;  ///< facts: 32 on v4, 64 on v5e and later
+inline constexpr int kMaskRegisters = 16;    ///< one bit a lane and sublane
 inline constexpr int kScalarRegisters = 32;
 
 /// The issue slots of a bundle. How many of each a generation has is a parameter (SlotParams).
@@ -21,30 +21,73 @@ enum class Slot : std::uint8_t {
   kVectorAlu,
   kVectorLoad,
   kVectorStore,
-  kEup,       ///< transcendental unit: pow2, reciprocal, rsqrt, log2, tanh
-  kXlu,       ///< cross-lane unit: reduce, broadcast and rotate over lanes
-  kMisc,      ///< DMA, synchronisation and control
+  kEup,   ///< transcendental unit: pow2, reciprocal, rsqrt, log2, tanh
+  kXlu,   ///< cross-lane unit: reduce, broadcast and rotate over lanes
+  kMisc,  ///< DMA, synchronisation and control
   kCount
 };
 std::string_view name(Slot slot);
 
-/// What an instruction does. Names follow the published LLO listings where there are any. The matrix
-/// unit has no opcode in this form: a program that needs it is refused by the compiler.
+/// What an instruction does. Names follow the published LLO listings where there are any. The
+/// matrix unit has no opcode in this form: a program that needs it is refused by the compiler.
 enum class Opcode : std::uint8_t {
   // scalar
-  kSMove, kSAdd, kSMul, kSDivide, kSLogic, kSCompare, kSSelect, kSLoad, kSStore,
+  kSMove,
+  kSAdd,
+  kSMul,
+  kSDivide,
+  kSLogic,
+  kSCompare,
+  kSSelect,
+  kSLoad,
+  kSStore,
   // vector ALU
-  kVMove, kVAdd, kVSub, kVMul, kVMax, kVMin, kVLogic, kVShift, kVCompare, kVMaskLogic, kVSelect,
-  kVConvert, kVPack, kVUnpack, kVLaneId, kVSublaneRotate, kVSublaneBroadcast,
+  kVMove,
+  kVAdd,
+  kVSub,
+  kVMul,
+  kVMax,
+  kVMin,
+  kVLogic,
+  kVShift,
+  kVCompare,
+  kVMaskLogic,
+  kVSelect,
+  kVConvert,
+  kVPack,
+  kVUnpack,
+  kVLaneId,
+  kVSublaneRotate,
+  kVSublaneBroadcast,
   // VMEM
-  kVLoad, kVStore,
+  kVLoad,
+  kVStore,
   // EUP
-  kVPow2, kVReciprocal, kVRsqrt, kVLog2, kVTanh,
+  kVPow2,
+  kVReciprocal,
+  kVRsqrt,
+  kVLog2,
+  kVTanh,
   // XLU
-  kVReduceLanes, kVBroadcastLane, kVRotateLanes,
+  kVReduceLanes,
+  kVBroadcastLane,
+  kVRotateLanes,
   // control: the grid, windows and loops
-  kLoop, kLoopBySite, kEndLoop, kIf, kElse, kEndIf,
-  kGrid, kEndGrid, kFetch, kWaitIn, kWriteBack, kWaitOut, kDrain, kBody, kHalt,
+  kLoop,
+  kLoopBySite,
+  kEndLoop,
+  kIf,
+  kElse,
+  kEndIf,
+  kGrid,
+  kEndGrid,
+  kFetch,
+  kWaitIn,
+  kWriteBack,
+  kWaitOut,
+  kDrain,
+  kBody,
+  kHalt,
   kCount
 };
 
@@ -55,7 +98,8 @@ struct OpcodeInfo {
 const OpcodeInfo& info(Opcode op);
 std::optional<Opcode> opcode_named(std::string_view name);
 
-/// The element type an instruction works on; it decides the unit's rate, not the instruction's slot.
+/// The element type an instruction works on; it decides the unit's rate, not the instruction's
+/// slot.
 enum class Element : std::uint8_t { kNone, kF32, kBf16, kI32, kI16, kI8, kCount };
 std::string_view name(Element e);
 std::optional<Element> element_named(std::string_view name);

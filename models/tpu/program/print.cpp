@@ -33,8 +33,10 @@ bool has_value(Opcode op) {
     case Opcode::kWaitIn:
     case Opcode::kWriteBack:
     case Opcode::kWaitOut:
-    case Opcode::kDrain: return true;
-    default: return false;
+    case Opcode::kDrain:
+      return true;
+    default:
+      return false;
   }
 }
 

@@ -22,8 +22,9 @@ inline constexpr Reg kFirstScalar = kFirstMask + kMaskRegisters;
 inline constexpr int kRegisters = kFirstScalar + kScalarRegisters;
 inline constexpr std::uint16_t kNoBuffer = 0xffff;
 
-/// A place in VMEM, in units of the buffer's own vector tiles: offset plus a stride for each step of
-/// the innermost and the next outer loop. Dynamic indices count as 0 (they cost scalar instructions).
+/// A place in VMEM, in units of the buffer's own vector tiles: offset plus a stride for each step
+/// of the innermost and the next outer loop. Dynamic indices count as 0 (they cost scalar
+/// instructions).
 struct Address {
   std::uint16_t buffer = kNoBuffer;
   std::int32_t offset = 0, inner_stride = 0, outer_stride = 0;
@@ -34,21 +35,21 @@ struct Address {
 struct Instruction {
   Opcode op = Opcode::kHalt;
   Element element = Element::kNone;
-  bool masked = false;              ///< vst and vld of a ragged edge
+  bool masked = false;  ///< vst and vld of a ragged edge
   Reg dst = kNoReg;
   std::array<Reg, 3> src = {kNoReg, kNoReg, kNoReg};
-  Address address;                  ///< vld, vst
-  std::int64_t value = 0;           ///< loop: trips; loop.site, if: site; windows: their number
-  std::int32_t ahead = 0;           ///< dma.fetch: 0 this step's block, 1 the next step's
-  std::int32_t target = -1;         ///< bundle of the matching loop, endloop, else or endif (linked)
+  Address address;           ///< vld, vst
+  std::int64_t value = 0;    ///< loop: trips; loop.site, if: site; windows: their number
+  std::int32_t ahead = 0;    ///< dma.fetch: 0 this step's block, 1 the next step's
+  std::int32_t target = -1;  ///< bundle of the matching loop, endloop, else or endif (linked)
   bool operator==(const Instruction&) const = default;
 };
 
 /// Instructions that issue together, and the source line that they are charged to.
 struct Bundle {
-  std::uint32_t first = 0;          ///< into Program::code
+  std::uint32_t first = 0;  ///< into Program::code
   std::uint16_t count = 0;
-  std::uint32_t line = 0;           ///< into Program::lines
+  std::uint32_t line = 0;  ///< into Program::lines
   bool operator==(const Bundle&) const = default;
 };
 
@@ -59,7 +60,7 @@ std::string_view name(BufferKind kind);
 struct Buffer {
   std::string name;
   BufferKind kind = BufferKind::kScratch;
-  std::int64_t bytes = 0;           ///< of one copy, padded to whole tiles
+  std::int64_t bytes = 0;  ///< of one copy, padded to whole tiles
   std::int32_t copies = 1;
   bool operator==(const Buffer&) const = default;
 };
@@ -67,7 +68,7 @@ struct Buffer {
 /// A compiled kernel.
 struct Program {
   std::string name;
-  std::vector<Buffer> buffers;      ///< windows come first, in operand order
+  std::vector<Buffer> buffers;  ///< windows come first, in operand order
   std::vector<Instruction> code;
   std::vector<Bundle> bundles;
   std::vector<SourcePosition> lines;

@@ -1,0 +1,224 @@
+// From kernel text to bundles: what does the compiler make of small kernels, and what does it
+// refuse?
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+#include "models/tpu/compiler/kernel_plan.h"
+#include "models/tpu/compiler/lower.h"
+#include "models/tpu/launch.h"
+#include "tests/tpu/harness.h"
+
+namespace xpusim::tpu {
+namespace {
+
+using exec::DType;
+using test::LaunchFixture;
+using ::testing::HasSubstr;
+
+constexpr const char* kLoad =
+    R"(    %c0 = "arith.constant"() {value = 0 : index} : () -> index
+    %x = "vector.load"(%arg1, %c0, %c0) : (memref<ROWSxCOLSxTYPE, #tpu.memory_space<vmem>>, index, index) -> vector<ROWSxCOLSxTYPE>
+)";
+constexpr const char* kStore =
+    R"(    tpu.vector_store %arg2[%c0, %c0], %r {strides = array<i32>} : memref<ROWSxCOLSxTYPE, #tpu.memory_space<vmem>>, vector<ROWSxCOLSxTYPE>, 
+)";
+
+std::string replaced(std::string text, const std::string& what, const std::string& with) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size()) {
+    text.replace(at, what.size(), with);
+  }
+  return text;
+}
+
+/// A kernel of one step on one input and one output block: `body` computes %r from %x.
+std::string kernel_text(const std::string& body, int rows, int cols, const std::string& type) {
+  const std::string memref = "memref<ROWSxCOLSxTYPE, #tpu.memory_space<vmem>>";
+  const std::string window = "{transform_indices = @t, window_bounds = array<i64: ROWS, COLS>}";
+  std::string text =
+      "module attributes {stable_mosaic.version = 15 : i64} {\n  \"func.func\"() ({\n"
+      "  ^bb0(%arg0: i32 loc(unknown), %arg1: " +
+      memref + " loc(\"x_ref\"), %arg2: " + memref + " loc(\"o_ref\")):\n" + kLoad + body + kStore +
+      "    \"func.return\"() : () -> ()\n"
+      "  }) {dimension_semantics = [#tpu.dimension_semantics<arbitrary>], function_type = (i32, " +
+      memref + ", " + memref +
+      ") -> (), iteration_bounds = array<i64: 1>, scalar_prefetch = 0 : "
+      "i64, scratch_operands = 0 : i64, sym_name = \"k\", tpu.core_type = #tpu.core_type<tc>, "
+      "window_params = [" +
+      window + ", " + window +
+      "]} : () -> ()\n"
+      "  \"func.func\"() ({\n  ^bb0(%arg0: i32 loc(unknown)):\n"
+      "    %0 = \"arith.constant\"() {value = 0 : i32} : () -> i32\n"
+      "    \"func.return\"(%arg0, %0) : (i32, i32) -> ()\n"
+      "  }) {function_type = (i32) -> (i32, i32), sym_name = \"t\"} : () -> ()\n}\n";
+  text = replaced(text, "ROWS", std::to_string(rows));
+  text = replaced(text, "COLS", std::to_string(cols));
+  return replaced(text, "TYPE", type);
+}
+
+struct Compiled {
+  std::string text;  ///< of the program
+  std::string problems;
+};
+
+Compiled compile_text(const std::string& text, const TpuParams& params) {
+  auto module = kernel::read_module(text, "k.mlir");
+  EXPECT_TRUE(module) << (module ? "" : module.error().str());
+  if (!module) return {};
+  exec::Launch launch;
+  launch.module = std::make_shared<kernel::Module>(std::move(*module));
+  launch.function = launch.module->kernel();
+  auto prepared = exec::Prepared::make(launch.module, *launch.function);
+  EXPECT_TRUE(prepared) << (prepared ? "" : prepared.error().str());
+  if (!prepared) return {};
+  auto plan = plan_mosaic(launch, **prepared, params.core);
+  if (!plan) return {"", plan.error().str()};
+  auto program = compile(std::move(*plan), params.core);
+  if (!program) return {"", program.error().str()};
+  return {print(*program), ""};
+}
+
+/// The body's bundles: what stands between `body` and the write-back's scalar work.
+std::string body_of(const std::string& program) {
+  const std::size_t begin = program.find('\n', program.find("{ body }")) + 1;
+  return program.substr(begin, program.find("{ s0 = sadd", begin) - begin);
+}
+
+std::string without_lines(std::string text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '@') {
+      while (i < text.size() && text[i] != '\n') ++i;
+      out.pop_back();
+    }
+    if (i < text.size()) out += text[i];
+  }
+  return out;
+}
+
+constexpr const char* kDouble =
+    "    %r = \"arith.addf\"(%x, %x) {fastmath = #arith.fastmath<none>} : "
+    "(vector<ROWSxCOLSxTYPE>, vector<ROWSxCOLSxTYPE>) -> vector<ROWSxCOLSxTYPE>\n";
+
+TEST(Compiler, OneRegisterIsALoadAnAddAndAStore) {
+  const auto c = compile_text(kernel_text(kDouble, 8, 128, "f32"), test::params_of("tpu_v6e"));
+  EXPECT_EQ(without_lines(body_of(c.text)),
+            "{ v0 = vld [0 0 0 0] }\n{ v0 = vadd:f32 v0, v0 }\n{ vst v0 [1 0 0 0] }\n");
+}
+
+TEST(Compiler, FourRegistersShareBundles) {
+  const auto c = compile_text(kernel_text(kDouble, 16, 256, "f32"), test::params_of("tpu_v6e"));
+  // vld 3 cycles: two loads a bundle, the first adds with nothing else to do after them.
+  EXPECT_EQ(without_lines(body_of(c.text)),
+            "{ v0 = vld [0 0 0 0]; v1 = vld [0 2 0 0] }\n"
+            "{ v2 = vld [0 1 0 0]; v3 = vld [0 3 0 0] }\n"
+            "{ v0 = vadd:f32 v0, v0; v1 = vadd:f32 v1, v1 }\n"
+            "{ v2 = vadd:f32 v2, v2; v3 = vadd:f32 v3, v3 }\n"
+            "{ vst v0 [1 0 0 0] }\n{ vst v1 [1 2 0 0] }\n"
+            "{ vst v2 [1 1 0 0] }\n{ vst v3 [1 3 0 0] }\n");
+}
+
+TEST(Compiler, ManyRegistersBecomeALoop) {
+  const auto c = compile_text(kernel_text(kDouble, 512, 1024, "f32"), test::params_of("tpu_v6e"));
+  const std::string body = body_of(c.text);
+  EXPECT_THAT(body, HasSubstr("{ loop 8 }"));
+  EXPECT_THAT(body, HasSubstr("vld [0 0 64 0]"));  // 64 registers a trip
+  EXPECT_EQ(std::count(body.begin(), body.end(), '\n'), 1 + 64 + 3 + 2);
+}
+
+TEST(Compiler, RaggedEdgesAreStoredUnderAMask) {
+  const auto c = compile_text(kernel_text(kDouble, 8, 200, "f32"), test::params_of("tpu_v6e"));
+  EXPECT_THAT(c.text, HasSubstr("vst v0 [1 0 0 0]"));
+  EXPECT_THAT(c.text, HasSubstr("vst masked v1 [1 1 0 0]"));
+}
+
+TEST(Compiler, Bf16IsWidenedWhereTheCoreHasNone) {
+  const std::string text = kernel_text(kDouble, 8, 128, "bf16");
+  const auto v6e = compile_text(text, test::params_of("tpu_v6e"));
+  EXPECT_THAT(v6e.text, HasSubstr("vadd:bf16"));
+  const auto v5e = compile_text(text, test::params_of("tpu_v5e"));
+  EXPECT_THAT(v5e.text, HasSubstr("vunpack:f32"));
+  EXPECT_THAT(v5e.text, HasSubstr("vadd:f32"));
+  EXPECT_THAT(v5e.text, HasSubstr("vpack:bf16"));
+}
+
+TEST(Compiler, ARowMaximumIsAddedUpInRegistersThenReducedAcrossLanes) {
+  const std::string body =
+      "    %init = \"arith.constant\"() {value = dense<0xFF800000> : vector<8xf32>} : () -> "
+      "vector<8xf32>\n"
+      "    %m = \"vector.multi_reduction\"(%x, %init) {kind = #vector.kind<maximumf>, "
+      "reduction_dims = array<i64: 1>} : (vector<ROWSxCOLSxTYPE>, vector<8xf32>) -> vector<8xf32>\n"
+      "    %s = \"vector.shape_cast\"(%m) : (vector<8xf32>) -> vector<8x1xf32>\n"
+      "    %b = \"vector.broadcast\"(%s) : (vector<8x1xf32>) -> vector<ROWSxCOLSxTYPE>\n"
+      "    %r = \"arith.subf\"(%x, %b) {fastmath = #arith.fastmath<none>} : "
+      "(vector<ROWSxCOLSxTYPE>, vector<ROWSxCOLSxTYPE>) -> vector<ROWSxCOLSxTYPE>\n";
+  const auto c = compile_text(kernel_text(body, 8, 512, "f32"), test::params_of("tpu_v6e"));
+  const std::string text = body_of(c.text);
+  const auto count = [&](const std::string& word) {
+    std::size_t n = 0;
+    for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; ++at) ++n;
+    return n;
+  };
+  EXPECT_EQ(count("vmax"), 3u);  // four registers of a row
+  EXPECT_EQ(count("vreduce.lane"), 1u);
+  EXPECT_EQ(count("vsub"), 4u);
+  EXPECT_EQ(count("vst v"), 4u + 2);  // results, the partial and the finished maximum
+}
+
+TEST(Compiler, SaysWhatItCannotDoAndWhere) {
+  const std::string turn =
+      "    %r = tpu.transpose %x, [1, 0] : vector<ROWSxCOLSxTYPE> -> vector<ROWSxCOLSxTYPE>\n";
+  const auto transposed =
+      compile_text(kernel_text(turn, 128, 128, "f32"), test::params_of("tpu_v6e"));
+  EXPECT_THAT(transposed.problems,
+              HasSubstr("k.mlir:6:5: error: 'tpu.transpose': this TPU model has no code for it"));
+  const auto half = compile_text(kernel_text(kDouble, 8, 128, "f16"), test::params_of("tpu_v6e"));
+  EXPECT_THAT(half.problems, HasSubstr("no f16"));
+}
+
+TEST(Compiler, AMatrixProductIsRefusedByName) {
+  LaunchFixture f("workloads/pallas/ir/matmul_4096_b128x128x128.mlir", {});
+  const Machine machine("v5e", test::params_of("tpu_v5e"), std::nullopt);
+  const auto unsupported = machine.unsupported(*f.module);
+  ASSERT_EQ(unsupported.size(), 1u);
+  EXPECT_THAT(unsupported[0], HasSubstr("tpu.matmul"));
+  EXPECT_THAT(unsupported[0], HasSubstr("the matrix unit is not modelled"));
+}
+
+TEST(Launch, WindowsThatDoNotFitVmemAreNamed) {
+  LaunchFixture f("workloads/pallas/ir/add.mlir",
+                  {{"x", DType::kF32, {8192, 1024}, test::zeros()},
+                   {"y", DType::kF32, {8192, 1024}, test::zeros()},
+                   {"o", DType::kF32, {8192, 1024}, test::zeros()}});
+  Machine machine("small", test::params_of("tpu_v5e", {"tpu.vmem.bytes=8 MiB"}), std::nullopt);
+  const auto report = machine.launch(f.launch, f.memory, {});
+  ASSERT_FALSE(report);
+  EXPECT_THAT(report.error().str(), HasSubstr("12.00 MiB of VMEM, the core has 8.00 MiB"));
+  EXPECT_THAT(report.error().str(), HasSubstr("x_ref 2 x 2.00 MiB"));
+}
+
+TEST(Launch, WrongOperandsAreNamed) {
+  const auto problem = [](const std::vector<test::TensorSpec>& tensors) {
+    LaunchFixture f("workloads/pallas/ir/add.mlir", tensors);
+    Machine machine("m", test::params_of("tpu_v5e"), std::nullopt);
+    const auto report = machine.launch(f.launch, f.memory, {});
+    return report ? std::string() : report.error().str();
+  };
+  const test::TensorSpec x{"x", DType::kF32, {8192, 1024}, test::zeros()};
+  test::TensorSpec y = x, o = x;
+  y.name = "y";
+  o.name = "o";
+  EXPECT_EQ(problem({x, y, o}), "");
+  EXPECT_THAT(problem({x, y}), HasSubstr("operand 2 ('o_ref') has no argument"));
+  y.dtype = DType::kBF16;
+  EXPECT_THAT(problem({x, y, o}), HasSubstr("operand 'y_ref' is f32, but tensor 'y' is bf16"));
+  y.dtype = DType::kF32;
+  o.shape = {8192 * 1024};
+  EXPECT_THAT(problem({x, y, o}), HasSubstr("'o_ref' has 1 dimensions, its window 2"));
+  o.shape = {4096, 1024};
+  EXPECT_THAT(problem({x, y, o}), HasSubstr("block 8 of dimension 0 lies outside the array"));
+}
+
+}  // namespace
+}  // namespace xpusim::tpu

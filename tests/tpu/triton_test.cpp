@@ -1,0 +1,131 @@
+// Triton kernels on the TPU: do programs become grid steps with the right values and transfers?
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "models/tpu/compiler/affine_form.h"
+#include "models/tpu/core/window_map.h"
+#include "tests/tpu/harness.h"
+
+namespace xpusim::tpu {
+namespace {
+
+using exec::DType;
+using test::LaunchFixture;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string triton(const std::string& stem) { return "workloads/triton/ir/" + stem + ".ttir"; }
+
+TEST(Triton, FusedMulAddReluGivesTheRightValuesAlsoAtTheRaggedEnd) {
+  const std::int64_t n = 100'000;  // 97.7 blocks of 1024
+  std::vector<test::TensorSpec> tensors;
+  for (const char* name : {"x", "w", "b", "out"}) {
+    tensors.push_back({name, DType::kF32, {n}, test::randn(tensors.size() + 1)});
+  }
+  tensors.back().init = test::zeros();
+  LaunchFixture f(triton("fused_mul_add_relu_db419bf1fe"), tensors, {n}, {98, 1, 1});
+  const auto report = test::run_on(test::params_of("tpu_v5e"), f);
+  const auto x = f.values("x"), w = f.values("w"), b = f.values("b"), out = f.values("out");
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    ASSERT_NEAR(out[i], std::max(0.0, x[i] * w[i] + b[i]), 1e-5) << i;
+  }
+  EXPECT_EQ(test::counter(report, "grid_steps"), 98);
+  EXPECT_EQ(test::counter(report, "vector_loads"), 3 * 98);  // one (8,128) register a block
+  EXPECT_EQ(test::counter(report, "dma_read_bytes"), 3.0 * 4 * n);
+  EXPECT_EQ(test::counter(report, "dma_write_bytes"), 4.0 * n);
+  EXPECT_EQ(report.compulsory_bytes, 4.0 * 4 * n);
+  EXPECT_EQ(test::ledger_sum(report), report.cycles);
+}
+
+TEST(Triton, SoftmaxReducesARowInRegisters) {
+  const std::int64_t rows = 16, cols = 500;
+  LaunchFixture f(triton("softmax_0063708cb5"),
+                  {{"out", DType::kF32, {rows, 512}, test::zeros()},
+                   {"in", DType::kF32, {rows, 512}, test::randn(3)}},
+                  {512, 512, cols}, {rows, 1, 1});
+  const auto report = test::run_on(test::params_of("tpu_v6e"), f);
+  const auto in = f.values("in"), out = f.values("out");
+  for (std::int64_t r = 0; r < rows; ++r) {
+    double sum = 0;
+    for (std::int64_t c = 0; c < cols; ++c) sum += std::exp(in[r * 512 + c]);
+    for (std::int64_t c = 0; c < cols; ++c) {
+      ASSERT_NEAR(out[r * 512 + c], std::exp(in[r * 512 + c]) / sum, 1e-7);
+    }
+    ASSERT_EQ(out[r * 512 + cols], 0);
+  }
+  EXPECT_EQ(test::counter(report, "xlu_ops"), 2.0 * rows);  // a maximum and a sum
+  EXPECT_EQ(test::counter(report, "dma_read_bytes"), 4.0 * rows * cols);
+}
+
+/// What a launch of a kernel on f32 tensors says that it cannot do.
+std::string refusal(const std::string& stem, std::size_t tensors, std::size_t integers) {
+  std::vector<test::TensorSpec> specs;
+  for (std::size_t t = 0; t < tensors; ++t) {
+    specs.push_back({"t" + std::to_string(t), DType::kF32, {64, 64}, test::zeros()});
+  }
+  LaunchFixture f(triton(stem), specs, std::vector<std::int64_t>(integers, 64));
+  Machine machine("m", test::params_of("tpu_v5e"), std::nullopt);
+  const auto report = machine.launch(f.launch, f.memory, {});
+  return report ? std::string() : report.error().str();
+}
+
+TEST(Triton, WhatCannotBeAWindowIsRefusedWithItsLine) {
+  EXPECT_THAT(
+      refusal("gather_rows_19effd5f16", 3, 1),
+      HasSubstr("kernels.py:208:18: error: 'tt.load': only tiles travel between HBM and VMEM"));
+  EXPECT_THAT(refusal("histogram_atomic_91dabb063a", 2, 1), HasSubstr("kernels.py:221:39"));
+  EXPECT_THAT(refusal("transpose_2a58854d66", 2, 0), HasSubstr("'tt.trans'"));
+}
+
+TEST(AffineWindow, AMaskCutsTheWindowToABox) {
+  // pid * 1024 + i < 2500, 1024 elements: programs 0 and 1 whole, 2 has 452, 3 none.
+  AffineWindow w;
+  w.pointer.program = {1024, 0, 0};
+  w.pointer.element = {1};
+  w.shape = {1024};
+  AffineForm below = w.pointer;
+  below.base = -2500;
+  w.mask.below = {below};
+  EXPECT_THAT(w.place({1, 0, 0}).high, ElementsAre(1024));
+  EXPECT_THAT(w.place({2, 0, 0}).high, ElementsAre(452));
+  EXPECT_THAT(w.place({3, 0, 0}).high, ElementsAre(0));
+  EXPECT_EQ(w.place({2, 0, 0}).first, 2048);
+}
+
+TEST(TiledArray, ABlockTakesARunARowOfTiles) {
+  // bf16 [4096, 4096] in tiles of (8,128), 2 KiB each, 32 across: a block of 128 x 128 at (128,
+  // 256) is 16 rows of one tile.
+  const TiledArray a(0, {4096, 4096}, 2);
+  std::vector<tpu::Run> runs;
+  const std::array<std::int64_t, 2> low{128, 256}, high{256, 384};
+  a.runs(low, high, runs);
+  ASSERT_EQ(runs.size(), 16u);
+  EXPECT_EQ(runs[0].address, (16u * 32 + 2) * 2048);
+  EXPECT_EQ(runs[0].bytes, 2048u);
+  EXPECT_EQ(runs[1].address - runs[0].address, 32u * 2048);
+}
+
+TEST(TiledArray, RowsOfWholeTilesAreOneRun) {
+  const TiledArray a(4096, {64, 256}, 4);
+  std::vector<tpu::Run> runs;
+  const std::array<std::int64_t, 2> low{8, 0}, high{24, 256};
+  a.runs(low, high, runs);
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0].address, 4096u + 2 * 4096);
+  EXPECT_EQ(runs[0].bytes, 4u * 4096);
+}
+
+TEST(TiledArray, ASingleRowIsLinear) {
+  const TiledArray a(0, {1, 4096}, 4);
+  std::vector<tpu::Run> runs;
+  const std::array<std::int64_t, 2> low{0, 1024}, high{1, 2048};
+  a.runs(low, high, runs);
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0].address, 4096u);
+  EXPECT_EQ(runs[0].bytes, 4096u);
+}
+
+}  // namespace
+}  // namespace xpusim::tpu
