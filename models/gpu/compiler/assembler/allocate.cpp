@@ -13,6 +13,13 @@ struct Interval {
   bool used() const { return begin <= end; }
 };
 
+/// How long sources of special functions and shuffles, which read late, stay untouched: reusing
+/// them at once would cost a wait. In half positions; chosen so that registers of measured softmax
+/// kernels agree.
+constexpr std::size_t kLinger = 2 * 12 + 1;
+
+std::size_t linger(Opcode op) { return op == Opcode::kMufu || op == Opcode::kShfl ? kLinger : 0; }
+
 constexpr int kFileSizes[] = {255, kUniformRegisters, kPredicates};
 
 std::vector<Interval> live_intervals(const MachineCode& code) {
@@ -26,7 +33,7 @@ std::vector<Interval> live_intervals(const MachineCode& code) {
   for (const auto& block : code.blocks) {
     block_begin.push_back(2 * position);
     for (const auto& i : block.code) {
-      for (VReg r : i.uses) touch(r, 2 * position);
+      for (VReg r : i.uses) touch(r, 2 * position + linger(i.op));
       if (i.guard != kNoVReg) touch(i.guard, 2 * position);
       for (VReg r : i.defs) touch(r, 2 * position + 1);
       ++position;

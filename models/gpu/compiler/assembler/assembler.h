@@ -17,14 +17,14 @@ void contract(MachineCode& code);
 /// Moves integer work from the ALU pipe to the FMA pipe (IMAD.SHL, IMAD.MOV, VIADD) while the
 /// former is clearly the busier.
 void balance_pipes(MachineCode& code);
-/// Orders each block's instructions by critical path and guessed latencies, under register
+/// What the scheduler says of its work.
 struct ScheduleResult {
   int peak = 0;             ///< lane registers alive at once
   std::int64_t length = 0;  ///< guessed cycles
 };
 inline constexpr int kNoBudget = 1 << 20;
-/// Orders each block's instructions in the order in which values are needed, as far as guessed latencies
-/// and a budget of lane registers allow.
+/// Orders each block's instructions in the order in which values are needed, as far as guessed
+/// latencies and a budget of lane registers allow.
 ScheduleResult schedule(MachineCode& code, const CompilerParams& params, int budget);
 inline constexpr int kStackPointer = 1;  ///< R1 is taken from the first instruction to the last
 /// Lane registers that code may keep alive for the most warps to fit.

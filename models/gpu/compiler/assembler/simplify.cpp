@@ -50,14 +50,16 @@ bool is_plain(const MachineCode& code, const MachineInstruction& i,
 
 void share(MachineCode& code, MachineBlock& block, const std::vector<int>& writes,
            std::vector<VReg>& instead) {
-  using Key = std::tuple<Opcode, std::string_view, std::vector<VReg>, std::uint32_t, std::size_t>;
+  using Key =
+      std::tuple<Opcode, std::string_view, std::vector<VReg>, std::uint32_t, std::size_t, RegFile>;
   std::map<Key, std::size_t> seen;
   std::vector<MachineInstruction> kept;
   for (auto& i : block.code) {
     for (VReg& r : i.uses) r = instead[r];
     if (i.guard != kNoVReg) i.guard = instead[i.guard];
     if (is_plain(code, i, writes)) {
-      Key key{i.op, i.mnemonic, {i.uses.begin(), i.uses.end()}, i.immediate, i.defs.size()};
+      Key key{i.op,        i.mnemonic,    {i.uses.begin(), i.uses.end()},
+              i.immediate, i.defs.size(), code.registers[i.defs[0]]};
       const auto [it, fresh] = seen.try_emplace(key, kept.size());
       if (!fresh) {
         for (std::size_t d = 0; d < i.defs.size(); ++d) {
