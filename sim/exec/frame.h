@@ -25,11 +25,13 @@ struct Frame {
   std::vector<std::int64_t> counters;  ///< iterations left, a loop
   std::vector<View> views;             ///< memrefs and memdescs, by slot
   std::vector<std::vector<std::byte>> shared;  ///< shared memory, an allocation
-  /// An asynchronous copy that no wait has covered: elements begin .. end-1 of an allocation.
+  /// One end of an asynchronous copy that no wait has covered: elements begin .. end-1 of a buffer
+  /// (View::argument). `group`: a group of copies, or a semaphore.
   struct AsyncCopy {
-    std::uint32_t allocation;
+    std::uint32_t buffer;
     std::int64_t group, begin, end;
     const kernel::Op* op;
+    bool writes;
   };
   std::vector<AsyncCopy> copies;
   std::int64_t open_group = 0;       ///< groups of copies committed so far

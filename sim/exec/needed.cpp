@@ -155,7 +155,8 @@ void Dependences::effect(const Op& op) {
 /// Whether an op takes a part of a memref or memdesc: where it lies is an address.
 bool moves_view(const Op& op) {
   return std::any_of(op.operands.begin(), op.operands.end(), [](const Value* v) {
-    return v->type->kind == kernel::TypeKind::kMemRef || v->type->kind == kernel::TypeKind::kMemDesc;
+    return v->type->kind == kernel::TypeKind::kMemRef ||
+           v->type->kind == kernel::TypeKind::kMemDesc;
   });
 }
 

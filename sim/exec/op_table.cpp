@@ -13,6 +13,7 @@ OpTable::OpTable() : entries_(kernel::op_count()) {
   add_buffers(*this);
   add_products(*this);
   add_shared(*this);
+  add_dma(*this);
   add_control(*this);
 }
 

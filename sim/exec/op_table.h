@@ -47,6 +47,7 @@ void add_reductions(OpTable& table);  // tt.reduce, vector.multi_reduction
 void add_buffers(OpTable& table);     // vector.load, tpu.vector_store, memref.*
 void add_products(OpTable& table);    // tt.dot, warp_group_dot, tpu.matmul
 void add_shared(OpTable& table);      // shared memory and asynchronous copies
+void add_dma(OpTable& table);         // tpu.enqueue_dma, tpu.wait_dma2
 void add_control(OpTable& table);     // scf.*, cf.*, calls, returns, barriers, asserts
 
 }  // namespace xpusim::exec

@@ -19,6 +19,14 @@ void bind_buffer(Frame& f, std::size_t argument, const Buffer& buffer) {
   view.strides = row_major_strides(buffer.shape);
 }
 
+/// Gives all memref arguments the shape of their type; what nobody binds (semaphores) has no bytes.
+void bind_types(Frame& f) {
+  for (std::size_t k = 0; k < f.code->arguments.size(); ++k) {
+    const SlotInfo& info = f.code->slots[f.code->arguments[k]];
+    if (info.is_view) bind_buffer(f, k, {{}, info.dtype, info.shape});
+  }
+}
+
 /// The scalar arguments that come before the first memref take the grid indices.
 void set_grid_index(Frame& f, std::span<const std::int64_t> grid_index) {
   const auto& slots = f.code->arguments;
@@ -32,6 +40,7 @@ class BufferStepInterpreter final : public StepInterpreter {
  public:
   BufferStepInterpreter(std::shared_ptr<const Code> code, Options options)
       : frame_(std::move(code), nullptr, options.values) {
+    bind_types(frame_);
     frame_.run_preamble();
   }
 
@@ -69,6 +78,7 @@ class PreparedTransform final : public WindowTransform {
  public:
   explicit PreparedTransform(std::shared_ptr<const Code> code)
       : frame_(std::move(code), nullptr, true) {
+    bind_types(frame_);
     frame_.run_preamble();
   }
 

@@ -182,6 +182,79 @@ TEST(MosaicKernels, DoesControlFlowNeedNoPayload) {
   EXPECT_EQ(s.interpreter->counts().flops, 3u * 8 * 128);
 }
 
+/// A kernel with arguments in HBM that moves its data itself: o = reference(x).
+void run_manual_dma(const std::string& stem, bool values, double (*reference)(double)) {
+  const auto module = pallas(stem);
+  const auto prepared = Prepared::make(module, *module->kernel());
+  ASSERT_TRUE(prepared) << prepared.error().str();
+  const auto interpreter = StepInterpreter::make(*prepared, {.values = values});
+  DeviceMemory memory(1 << 30);
+  std::vector<Window> scratch;
+  scratch.reserve(8);
+  std::vector<std::string> tensors;
+  const auto& args = module->kernel()->entry().args;
+  for (std::size_t k = 0; k < args.size(); ++k) {
+    const kernel::Type t = args[k]->type;
+    if (t->kind != kernel::TypeKind::kMemRef || t->dtype == DType::kNone) continue;
+    if (t->memory_space && t->memory_space->body == "any") {
+      tensors.push_back("t" + std::to_string(k));
+      ASSERT_TRUE(memory.allocate(tensors.back(), t->dtype, t->shape,
+                                  tensors.size() == 1 ? randn(1) : zeros()));
+      interpreter->bind(k, memory, *memory.find(tensors.back()));
+    } else {
+      scratch.emplace_back(t, zeros());
+      if (values) interpreter->bind(k, scratch.back().buffer);
+    }
+  }
+  ASSERT_EQ(tensors.size(), 2u);
+  interpreter->start({});
+  int copies = 0, waits = 0;
+  StepInterpreter::State state;
+  while ((state = interpreter->advance()) == StepInterpreter::State::kAtEffect) {
+    const kernel::Op& op = *interpreter->effect();
+    if (op.name() == "tpu.enqueue_dma") {
+      ++copies;
+      const View& from = interpreter->view(*op.operands[0]);
+      EXPECT_EQ(from.dtype, DType::kF32);
+      EXPECT_EQ(from.shape.size(), 2u);
+    } else {
+      ++waits;
+    }
+    interpreter->perform();
+  }
+  ASSERT_EQ(state, StepInterpreter::State::kDone) << interpreter->error().message;
+  EXPECT_GT(copies, 1);
+  EXPECT_EQ(copies, waits);
+  Values expected = memory.as_doubles(*memory.find(tensors[0]));
+  for (double& v : expected) v = values ? reference(v) : 0;
+  expect_near(memory.as_doubles(*memory.find(tensors[1])), expected);
+}
+
+TEST(MosaicKernels, DoManualDmasMoveWhatTheyCover) {
+  for (const bool values : {true, false})
+    run_manual_dma("manual_dma", values, [](double x) { return 2 * x; });
+}
+
+TEST(MosaicKernels, DoesADoubleBufferKeepItsTwoHalvesApart) {
+  for (const bool values : {true, false})
+    run_manual_dma("double_buffer", values, [](double x) { return std::tanh(x); });
+}
+
+TEST(MosaicKernels, DoesAMatmulAccumulateFromItsFirstStepOn) {
+  Step s("matmul_1024_b128x128x128");
+  const auto n = std::size_t{128};
+  Values expected(n * n);
+  for (const std::int64_t k : {0, 1}) {
+    s.run({0, 0, k});
+    const Values a = s.windows[0].values(), b = s.windows[1].values();
+    for (std::size_t i = 0; i < n * n; ++i) {
+      for (std::size_t x = 0; x < n; ++x) expected[i] += a[i / n * n + x] * b[x * n + i % n];
+    }
+    expect_near(s.windows[3].values(), expected);
+  }
+  EXPECT_EQ(s.interpreter->counts().flops, 2 * (2 * n * n * n + n * n));
+}
+
 TEST(WindowTransform, DoesABlockIndexFollowTheGrid) {
   const auto module = pallas("add");
   const auto transform = WindowTransform::make(module, *module->function("transform_0"));

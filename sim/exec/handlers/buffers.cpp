@@ -5,6 +5,7 @@
 #include "sim/exec/affine.h"
 #include "sim/exec/dense.h"
 #include "sim/exec/frame.h"
+#include "sim/exec/handlers/async.h"
 #include "sim/exec/handlers/elements.h"
 #include "sim/exec/handlers/views.h"
 #include "sim/exec/op_table.h"
@@ -74,6 +75,20 @@ bool locate_part(Frame& f, const Instruction& in, const Roles& roles, const View
   return true;
 }
 
+/// The view of a part, for checks against copies that go on.
+View narrowed(const View& view, const Part& part) {
+  View v = view;
+  v.bytes = {};
+  v.offset = part.base;
+  v.shape = part.shape;
+  if (part.shape.empty()) v.strides.clear();
+  return v;
+}
+
+bool is_ready(Frame& f, const Instruction& in, const View& view, const Part& part, bool writes) {
+  return f.copies.empty() || check_finished(f, in, narrowed(view, part), writes);
+}
+
 bool has_payload(Frame& f, const Instruction& in, const View& view) {
   if (view.address == 0) return !view.bytes.empty();
   f.fail(in, fmt::format("{} of a memref in device memory: a DMA has to bring it closer first",
@@ -86,7 +101,8 @@ Step load(Frame& f, const Instruction& in) {
   const View& view = f.views[f.slot(in, roles.memref)];
   Tile& out = f.result(in);
   Part part;
-  if (!locate_part(f, in, roles, view, out.shape, part)) return Step::kFail;
+  if (!locate_part(f, in, roles, view, out.shape, part) || !is_ready(f, in, view, part, false))
+    return Step::kFail;
   const std::size_t size = element_bytes(out);
   f.live[in.result] = out.count();
   f.counts.load_bytes += static_cast<std::uint64_t>(out.count()) * size;
@@ -106,7 +122,8 @@ Step store(Frame& f, const Instruction& in) {
   const Tile& value = f.operand(in, roles.value);
   const Tile* mask = roles.mask == ~std::size_t{0} ? nullptr : &f.operand(in, roles.mask);
   Part part;
-  if (!locate_part(f, in, roles, view, value.shape, part)) return Step::kFail;
+  if (!locate_part(f, in, roles, view, value.shape, part) || !is_ready(f, in, view, part, true))
+    return Step::kFail;
   const std::size_t size = element_bytes(value);
   f.counts.store_bytes += static_cast<std::uint64_t>(value.count()) * size;
   const bool held = has_payload(f, in, view);

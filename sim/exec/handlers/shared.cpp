@@ -8,6 +8,7 @@
 
 #include "sim/exec/dense.h"
 #include "sim/exec/handlers/access.h"
+#include "sim/exec/handlers/async.h"
 #include "sim/exec/handlers/views.h"
 #include "sim/exec/op_table.h"
 #include "sim/exec/tile_forms.h"
@@ -64,25 +65,6 @@ Step transpose_view(Frame& f, const Instruction& in) {
   return Step::kNext;
 }
 
-/// The elements from the first to the last of a view, in its allocation.
-std::pair<std::int64_t, std::int64_t> extent(const View& v) {
-  std::int64_t end = v.offset + 1;
-  for (std::size_t d = 0; d < v.shape.size(); ++d) end += (v.shape[d] - 1) * v.strides[d];
-  return {v.offset, end};
-}
-
-bool check_finished(Frame& f, const Instruction& in, const View& view) {
-  const auto [begin, end] = extent(view);
-  for (const Frame::AsyncCopy& copy : f.copies) {
-    if (copy.allocation != view.argument || copy.end <= begin || end <= copy.begin) continue;
-    f.fail(in, fmt::format("race: {} reads shared memory that the asynchronous copy of line {} may "
-                           "still be writing; a wait has to come first",
-                           in.op->name(), copy.op->line().line));
-    return false;
-  }
-  return true;
-}
-
 Step load(Frame& f, const Instruction& in) {
   const View& view = f.views[f.slot(in, 0)];
   Tile& out = f.result(in);
@@ -98,6 +80,7 @@ Step load(Frame& f, const Instruction& in) {
 Step store(Frame& f, const Instruction& in) {
   const Tile& value = f.operand(in, 0);
   const View& view = f.views[f.slot(in, 1)];
+  if (!check_finished(f, in, view, true)) return Step::kFail;
   if (!view.bytes.empty() && !is_unknown(value)) write_part(view, all_of(view), value, nullptr);
   return Step::kNext;
 }
@@ -112,8 +95,7 @@ Step copy_async(Frame& f, const Instruction& in) {
   Touch touch;
   if (!check_access(f, in, AccessKind::kAsyncCopy, pointers, mask, size, touch)) return Step::kFail;
   f.counts.load_bytes += static_cast<std::uint64_t>(touch.active) * size;
-  const auto [begin, end] = extent(view);
-  f.copies.push_back({view.argument, f.open_group, begin, end, in.op});
+  begin_copy(f, in, view, f.open_group, true);
   if (view.bytes.empty() || !f.wants(in)) return Step::kNext;
   Tile tile;
   tile.shape = view.shape;
