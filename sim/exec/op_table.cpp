@@ -14,6 +14,7 @@ OpTable::OpTable() : entries_(kernel::op_count()) {
   add_products(*this);
   add_shared(*this);
   add_dma(*this);
+  add_collectives(*this);
   add_control(*this);
 }
 

@@ -39,15 +39,16 @@ class OpTable {
 
 const OpTable& op_table();
 
-void add_arithmetic(OpTable& table);  // arith.*, math.*
-void add_shapes(OpTable& table);      // splat, broadcast, reshape, ranges, program ids, constants
-void add_memory(OpTable& table);      // tt.load, tt.store
-void add_atomics(OpTable& table);     // tt.atomic_rmw, tt.atomic_cas
-void add_reductions(OpTable& table);  // tt.reduce, vector.multi_reduction
-void add_buffers(OpTable& table);     // vector.load, tpu.vector_store, memref.*
-void add_products(OpTable& table);    // tt.dot, warp_group_dot, tpu.matmul
-void add_shared(OpTable& table);      // shared memory and asynchronous copies
-void add_dma(OpTable& table);         // tpu.enqueue_dma, tpu.wait_dma2
-void add_control(OpTable& table);     // scf.*, cf.*, calls, returns, barriers, asserts
+void add_arithmetic(OpTable& table);   // arith.*, math.*
+void add_shapes(OpTable& table);       // splat, broadcast, reshape, ranges, program ids, constants
+void add_memory(OpTable& table);       // tt.load, tt.store
+void add_atomics(OpTable& table);      // tt.atomic_rmw, tt.atomic_cas
+void add_reductions(OpTable& table);   // tt.reduce, vector.multi_reduction
+void add_buffers(OpTable& table);      // vector.load, tpu.vector_store, memref.*
+void add_products(OpTable& table);     // tt.dot, warp_group_dot, tpu.matmul
+void add_shared(OpTable& table);       // shared memory and asynchronous copies
+void add_dma(OpTable& table);          // tpu.enqueue_dma, tpu.wait_dma2
+void add_collectives(OpTable& table);  // tt.scan, tt.gather, tt.histogram, library functions
+void add_control(OpTable& table);      // scf.*, cf.*, calls, returns, barriers, asserts
 
 }  // namespace xpusim::exec

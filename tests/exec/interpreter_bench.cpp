@@ -52,6 +52,18 @@ void softmax_on(benchmark::State& state) { softmax(state, true); }
 BENCHMARK(softmax_off);
 BENCHMARK(softmax_on);
 
+/// A block of a matmul over shared memory, without values: its pointer tiles, masks and copies.
+void matmul_off(benchmark::State& state) {
+  KernelRun k(read_kernel(kernel_files("triton/ir", "matmul", ".ttgir").front()));
+  const std::int64_t n = 2048;
+  for (const char* name : {"a_ptr", "b_ptr", "c_ptr"})
+    k.tensor(name, DType::kBF16, {n, n}, randn(1));
+  for (const char* name : {"M", "N", "K", "stride_am", "stride_bk", "stride_cm"})
+    k.integer(name, n);
+  run_blocks(state, k, 256, false);
+}
+BENCHMARK(matmul_off);
+
 void generate_randn(benchmark::State& state) {
   DeviceMemory m(1 << 30);
   const auto a = *m.allocate("a", DType::kF32, {1 << 20}, randn(1));

@@ -216,6 +216,69 @@ TEST(TritonLanguage, DoPersistentProgramsShareTheTiles) {
   });
 }
 
+TEST(TritonLanguage, DoesAScanKeepTheRunningMaximum) {
+  for_forms("running_max", [](auto module) {
+    const std::int64_t columns = block_size(*module) - 3;
+    KernelRun k(module);
+    k.tensor("x_ptr", DType::kF32, {2, columns}, randn(4));
+    k.tensor("out_ptr", DType::kF32, {2, columns}, zeros());
+    k.integer("n_cols", columns);
+    ASSERT_TRUE(k.run({2, 1, 1})) << k.error.message;
+    Values expected = k.values("x_ptr");
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      if (i % static_cast<std::size_t>(columns) != 0)
+        expected[i] = std::max(expected[i], expected[i - 1]);
+    }
+    EXPECT_EQ(k.values("out_ptr"), expected);
+  });
+}
+
+TEST(TritonLanguage, DoesAGatherPermuteARow) {
+  for_forms("permute_rows", [](auto module) {
+    const std::int64_t n = block_size(*module);
+    KernelRun k(module);
+    k.tensor("x_ptr", DType::kF32, {2, n}, randn(4));
+    k.tensor("index_ptr", DType::kI32, {2, n}, randint(static_cast<double>(n), 5));
+    k.tensor("out_ptr", DType::kF32, {2, n}, zeros());
+    ASSERT_TRUE(k.run({2, 1, 1})) << k.error.message;
+    const Values x = k.values("x_ptr"), index = k.values("index_ptr"), out = k.values("out_ptr");
+    const auto columns = static_cast<std::size_t>(n);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      ASSERT_EQ(out[i], x[i / columns * columns + static_cast<std::size_t>(index[i])]);
+    }
+  });
+}
+
+TEST(TritonLanguage, DoesABlockHistogramCountWithoutAtomicsInside) {
+  for_forms("block_histogram", [](auto module) {
+    const std::int64_t n = 2 * block_size(*module);
+    KernelRun k(module);
+    k.tensor("x_ptr", DType::kI32, {n}, randint(1000000, 5));
+    k.tensor("hist_ptr", DType::kI32, {256}, zeros());
+    k.integer("n", n);
+    ASSERT_TRUE(k.run({2, 1, 1})) << k.error.message;
+    Values expected(256);
+    for (const double v : k.values("x_ptr")) ++expected[static_cast<std::size_t>(v) % 256];
+    EXPECT_EQ(k.values("hist_ptr"), expected);
+  });
+}
+
+TEST(TritonLanguage, DoesALibraryFunctionRun) {
+  for_forms("gelu_tanh", [](auto module) {
+    const std::int64_t n = block_size(*module) + 5;
+    KernelRun k(module);
+    k.tensor("x_ptr", DType::kF32, {n}, randn(5));
+    k.tensor("out_ptr", DType::kF32, {n}, zeros());
+    k.integer("n", n);
+    ASSERT_TRUE(k.run({2, 1, 1})) << k.error.message;
+    const Values x = k.values("x_ptr"), out = k.values("out_ptr");
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const double t = std::tanh(0.7978845608 * (x[i] + 0.044715 * x[i] * x[i] * x[i]));
+      ASSERT_NEAR(out[i], 0.5 * x[i] * (1 + t), 2e-6);
+    }
+  });
+}
+
 TEST(TritonLanguage, DoesASortSort) {
   for_forms("sort_rows", [](auto module) {
     const std::int64_t columns = block_size(*module);

@@ -8,6 +8,7 @@
 #include "sim/exec/float_ops.h"
 #include "sim/exec/frame.h"
 #include "sim/exec/handlers/arithmetic.h"
+#include "sim/exec/handlers/axis.h"
 #include "sim/exec/handlers/elements.h"
 #include "sim/exec/op_table.h"
 #include "sim/exec/tile_algebra.h"
@@ -21,19 +22,6 @@ struct Combine {
   bool is_float = false;
   std::uint8_t code = 0;
 };
-
-/// A tile's shape around one axis: [outer, n, inner].
-struct Around {
-  std::int64_t outer = 1, n = 1, inner = 1;
-};
-
-Around around(const Shape& shape, std::size_t axis) {
-  Around a;
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    (d < axis ? a.outer : d > axis ? a.inner : a.n) *= shape[d];
-  }
-  return a;
-}
 
 template <class T>
 void combine_run(const Combine& c, DType d, const T* a, const T* b, std::int64_t count, T* out) {
