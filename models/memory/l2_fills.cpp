@@ -28,21 +28,21 @@ std::uint16_t L2Fills::new_link() {
 
 std::uint16_t L2Fills::under_way(std::uint32_t block) const {
   std::uint32_t mask = 0;
-  for (std::uint16_t f = heads_[bucket(block)]; f != kNone; f = records_[f].next) {
-    if (records_[f].waiter.block == block) mask |= records_[f].wanted;
+  for (std::uint16_t f = open_.chain(block); f != kNone; f = records_[f].next) {
+    if (records_[f].block == block) mask |= records_[f].wanted;
   }
   return static_cast<std::uint16_t>(mask);
 }
 
-std::uint32_t L2Fills::wait(const Waiter& waiter, std::uint16_t joined, std::uint16_t wanted) {
+std::uint32_t L2Fills::wait(std::uint32_t block, const Waiter& waiter, std::uint16_t joined,
+                            std::uint16_t wanted) {
   const std::uint16_t index = new_record();
   Record& record = records_[index];
-  record = {waiter, 0, wanted, kNone, kNone};
-  std::uint16_t& head = heads_[bucket(waiter.block)];
+  record = {block, waiter, 0, wanted, kNone, kNone};
   if (joined != 0) {
-    for (std::uint16_t f = head; f != kNone; f = records_[f].next) {
+    for (std::uint16_t f = open_.chain(block); f != kNone; f = records_[f].next) {
       Record& fill = records_[f];
-      if (fill.waiter.block != waiter.block || (fill.wanted & joined) == 0) continue;
+      if (fill.block != block || (fill.wanted & joined) == 0) continue;
       const std::uint16_t link = new_link();
       links_[link] = {index, fill.others};
       fill.others = link;
@@ -50,18 +50,10 @@ std::uint32_t L2Fills::wait(const Waiter& waiter, std::uint16_t joined, std::uin
     }
   }
   if (wanted != 0) {
-    record.next = head;
-    head = index;
+    open_.insert(records_, index);
     ++record.fills;
-    ++open_;
   }
   return index;
-}
-
-void L2Fills::unlink(std::uint16_t fill) {
-  std::uint16_t* at = &heads_[bucket(records_[fill].waiter.block)];
-  while (*at != fill) at = &records_[*at].next;
-  *at = records_[fill].next;
 }
 
 }  // namespace xpusim::memory

@@ -1,8 +1,9 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
+
+#include "models/memory/block_index.h"
 
 namespace xpusim::memory {
 
@@ -13,7 +14,6 @@ class L2Fills {
  public:
   /// A request that is answered when the last of its fills has come.
   struct Waiter {
-    std::uint32_t block;  ///< number of its 512 B block on the chip
     std::uint32_t tag;
     std::uint16_t from, chip;
     std::uint16_t mask;  ///< sectors of the block
@@ -21,24 +21,24 @@ class L2Fills {
     std::uint8_t kind;
   };
 
-  L2Fills() { heads_.fill(kNone); }
-
   /// Sectors of a block that are under way.
   std::uint16_t under_way(std::uint32_t block) const;
   /// Lets `waiter` wait for all fills under way that hold some of `joined`, and, unless `wanted` is
   /// empty, for a new fill of `wanted`, whose number is returned (it comes back in close()).
-  std::uint32_t wait(const Waiter& waiter, std::uint16_t joined, std::uint16_t wanted);
-  /// A fill has come: calls answer(const Waiter&) for each request that waited for nothing else.
+  std::uint32_t wait(std::uint32_t block, const Waiter& waiter, std::uint16_t joined,
+                     std::uint16_t wanted);
+  /// A fill has come: calls answer(block, const Waiter&) for each request that waited for nothing
+  /// else.
   template <class F>
   void close(std::uint32_t fill, F&& answer);
-  bool empty() const { return open_ == 0; }
+  bool empty() const { return open_.empty(); }
 
  private:
   static constexpr std::uint16_t kNone = 0xffff;
-  static constexpr std::uint32_t kBuckets = 256;
 
   /// A waiting request and the fill that it started, if it did.
   struct alignas(32) Record {
+    std::uint32_t block;
     Waiter waiter;
     std::uint16_t fills;   ///< that it still waits for
     std::uint16_t wanted;  ///< sectors of its own fill
@@ -49,35 +49,32 @@ class L2Fills {
     std::uint16_t record, next;
   };
 
-  static std::uint32_t bucket(std::uint32_t block) { return (block * 0x9e3779b9u) >> 24; }
   std::uint16_t new_record();
   std::uint16_t new_link();
-  void unlink(std::uint16_t fill);
   template <class F>
   void finish_one(std::uint16_t record, F&& answer);
 
-  std::array<std::uint16_t, kBuckets> heads_;
+  BlockIndex<Record> open_;  ///< fills under way
   std::vector<Record> records_;
   std::vector<Link> links_;
   std::uint16_t free_records_ = kNone, free_links_ = kNone;
-  std::uint32_t open_ = 0;
 };
 
 template <class F>
 void L2Fills::finish_one(std::uint16_t record, F&& answer) {
   Record& r = records_[record];
   if (--r.fills > 0) return;
+  const std::uint32_t block = r.block;
   const Waiter done = r.waiter;
   r.next = free_records_;
   free_records_ = record;
-  answer(done);
+  answer(block, done);
 }
 
 template <class F>
 void L2Fills::close(std::uint32_t fill, F&& answer) {
   const auto index = static_cast<std::uint16_t>(fill);
-  unlink(index);
-  --open_;
+  open_.remove(records_, index);
   std::uint16_t link = records_[index].others;
   finish_one(index, answer);
   while (link != kNone) {

@@ -74,7 +74,8 @@ engine::Cycle L2Slice::receive(const Message& m, Cycle now) {
     case kReadDone:
     case kFarDone: {
       const Cycle at = now + static_cast<Cycle>(params_.fill_cycles);
-      fills_.close(m.tag, [&](const L2Fills::Waiter& w) { answer(w, at); });
+      fills_.close(m.tag,
+                   [&](std::uint32_t block, const L2Fills::Waiter& w) { answer(block, w, at); });
       break;
     }
     case kFarInvalidate: {
@@ -104,28 +105,26 @@ void L2Slice::read(const Message& m, Cycle now) {
   const std::uint32_t block = block_of(m);
   const Cycle start = occupy(count(r.mask), look_up_, now);
   L2Tags::Victims victims;
-  const std::uint16_t present = tags_.read(r.place, block, r.mask, is_home(r), victims);
+  const L2Tags::Read found = tags_.read(r.place, block, r.mask, victims);
   if (m.kind == kFarRead) tags_.mark_copied(r.place, block, r.mask);
-  const auto missing = static_cast<std::uint16_t>(r.mask & ~present);
   counters_.read += count(r.mask);
-  counters_.hit += count(present);
-  counters_.miss += count(missing);
+  counters_.hit += count(found.present);
+  counters_.miss += count(found.filled);
   write_back(victims, start + static_cast<Cycle>(params_.miss_cycles));
-  fetch(m, r, missing, start);
+  fetch(m, r, found.filled, start);
 }
 
 /// Answers a request whose look-up began at `start`, when all its sectors have come.
-void L2Slice::fetch(const Message& m, const BlockRequest& r, std::uint16_t missing, Cycle start) {
+void L2Slice::fetch(const Message& m, const BlockRequest& r, std::uint16_t filled, Cycle start) {
   const std::uint32_t block = block_of(m);
   const std::uint16_t under_way = fills_.under_way(block);
   const auto joined = static_cast<std::uint16_t>(r.mask & under_way);
-  std::uint32_t wanted = missing & ~under_way;
+  const auto wanted = static_cast<std::uint16_t>(filled & ~under_way);
   if (joined == 0 && wanted == 0) {
-    answer(waiter(m, r), start + static_cast<Cycle>(params_.hit_cycles));
+    answer(block, waiter(m, r), start + static_cast<Cycle>(params_.hit_cycles));
     return;
   }
-  if (is_home(r)) wanted = whole_atoms(wanted);
-  const std::uint32_t fill = fills_.wait(waiter(m, r), joined, static_cast<std::uint16_t>(wanted));
+  const std::uint32_t fill = fills_.wait(block, waiter(m, r), joined, wanted);
   if (wanted == 0) return;
   Message ask;
   ask.from = is_home(r) ? id_ : index_;
@@ -133,27 +132,22 @@ void L2Slice::fetch(const Message& m, const BlockRequest& r, std::uint16_t missi
   ask.address = m.address;
   ask.tag = fill;
   ask.kind = is_home(r) ? kRead : kFarRead;
-  ask.data = BlockRequest{static_cast<std::uint16_t>(wanted), 0, r.home, r.place}.data();
+  ask.data = BlockRequest{wanted, 0, r.home, r.place}.data();
   (is_home(r) ? memory : bridge)->send(ask, start + static_cast<Cycle>(params_.miss_cycles));
 }
 
 L2Fills::Waiter L2Slice::waiter(const Message& m, const BlockRequest& r) const {
-  return {block_of(m),
-          m.tag,
-          static_cast<std::uint16_t>(m.from),
-          static_cast<std::uint16_t>(m.address >> 48),
-          r.mask,
-          static_cast<std::uint8_t>(r.line),
-          static_cast<std::uint8_t>(m.kind)};
+  return {m.tag,  static_cast<std::uint16_t>(m.from), static_cast<std::uint16_t>(m.address >> 48),
+          r.mask, static_cast<std::uint8_t>(r.line),  static_cast<std::uint8_t>(m.kind)};
 }
 
-void L2Slice::answer(const L2Fills::Waiter& w, Cycle at) {
+void L2Slice::answer(std::uint32_t block, const L2Fills::Waiter& w, Cycle at) {
   if (w.tag == kNoReply) return;
   Message m;
   m.to = w.from;
   m.tag = w.tag;
   m.address =
-      std::uint64_t{w.chip} << 48 | (std::uint64_t{w.block} * kBlockBytes + w.line * kLineBytes);
+      std::uint64_t{w.chip} << 48 | (std::uint64_t{block} * kBlockBytes + w.line * kLineBytes);
   m.data = static_cast<std::uint64_t>(w.mask >> w.line * (kLineBytes / kSectorBytes));
   switch (w.kind) {
     case kFarRead:
@@ -204,7 +198,7 @@ void L2Slice::write(const Message& m, Cycle now) {
   const std::uint16_t copied = tags_.write(r.place, block, r.mask, victims);
   if (copied != 0 && m.kind == kWrite) drop_copy(m, r, copied, leaves);
   write_back(victims, leaves);
-  answer(waiter(m, r), start + static_cast<Cycle>(params_.hit_cycles));
+  answer(block, waiter(m, r), start + static_cast<Cycle>(params_.hit_cycles));
 }
 
 void L2Slice::atomic(const Message& m, Cycle now) {
@@ -223,15 +217,14 @@ void L2Slice::atomic(const Message& m, Cycle now) {
   }
   const Cycle start = occupy(operations, atomic_, now);
   L2Tags::Victims victims;
-  const std::uint16_t present = tags_.read(r.place, block, r.mask, true, victims);
+  const L2Tags::Read found = tags_.read(r.place, block, r.mask, victims);
   const std::uint16_t copied = tags_.write(r.place, block, r.mask, victims);
-  const auto missing = static_cast<std::uint16_t>(r.mask & ~present);
-  counters_.miss += count(missing);
-  counters_.hit += operations - count(missing);
+  counters_.miss += count(found.filled);
+  counters_.hit += operations - std::min(operations, count(r.mask & found.filled));
   const Cycle leaves = start + static_cast<Cycle>(params_.miss_cycles);
   if (copied != 0 && (m.kind == kAtomic || m.kind == kReduce)) drop_copy(m, r, copied, leaves);
   write_back(victims, leaves);
-  fetch(m, r, missing, std::max(start, next_free_ >> kFraction));
+  fetch(m, r, found.filled, std::max(start, next_free_ >> kFraction));
 }
 
 void L2Slice::drop_copy(const Message& m, const BlockRequest& r, std::uint16_t copied, Cycle at) {
@@ -265,7 +258,7 @@ void L2Slice::flush(const Message& m, Cycle now) {
       [&](std::uint32_t block, std::uint16_t sectors) { write_back(block, sectors, at++); });
   Message done = m;
   done.kind = kWrite;
-  answer(waiter(done, BlockRequest::of(m.data)), at);
+  answer(block_of(m), waiter(done, BlockRequest::of(m.data)), at);
 }
 
 }  // namespace xpusim::memory

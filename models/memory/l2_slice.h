@@ -87,11 +87,11 @@ class L2Slice : public sc_core::sc_module, public engine::Component {
   void flush(const Message& m, Cycle now);
   void pass_to_home(const Message& m, std::uint16_t kind, Cycle at);
   L2Fills::Waiter waiter(const Message& m, const BlockRequest& r) const;
-  void fetch(const Message& m, const BlockRequest& r, std::uint16_t missing, Cycle at);
+  void fetch(const Message& m, const BlockRequest& r, std::uint16_t filled, Cycle start);
   void write_back(const L2Tags::Victims& victims, Cycle at);
   void write_back(std::uint32_t block, std::uint16_t sectors, Cycle at);
   void drop_copy(const Message& m, const BlockRequest& r, std::uint16_t copied, Cycle at);
-  void answer(const L2Fills::Waiter& waiter, Cycle at);
+  void answer(std::uint32_t block, const L2Fills::Waiter& waiter, Cycle at);
 
   L2Params params_;
   std::uint32_t index_, other_, id_ = 0;

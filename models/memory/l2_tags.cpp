@@ -107,19 +107,21 @@ void L2Tags::clean_oldest(Group& group, std::uint32_t line, std::uint32_t except
   }
 }
 
-std::uint16_t L2Tags::read(std::uint32_t place, std::uint32_t block, std::uint16_t mask, bool atoms,
-                           Victims& victims) {
+L2Tags::Read L2Tags::read(std::uint32_t place, std::uint32_t block, std::uint16_t mask,
+                          Victims& victims) {
   Group& group = all_[group_of(place)];
-  std::uint32_t hits = 0;
+  std::uint32_t present = 0, filled = 0;
   for (std::uint32_t line = 0; line < kLinesPerGroup; ++line) {
     const std::uint32_t wanted = mask >> line * 4 & kLineSectors;
     if (wanted == 0) continue;
     std::uint8_t& state = group.sets[line].state[use(group, line, block, victims)];
-    const std::uint32_t missing = wanted & ~std::uint32_t{state};
-    hits |= (wanted & ~missing) << line * 4;
-    state = static_cast<std::uint8_t>(state | (atoms ? whole_atoms(missing) : missing));
+    const std::uint32_t had = state & kLineSectors;
+    const std::uint32_t fills = whole_atoms(wanted & ~had) & ~had;
+    present |= (wanted & had) << line * 4;
+    filled |= fills << line * 4;
+    state = static_cast<std::uint8_t>(state | fills);
   }
-  return static_cast<std::uint16_t>(hits);
+  return {static_cast<std::uint16_t>(present), static_cast<std::uint16_t>(filled)};
 }
 
 std::uint16_t L2Tags::write(std::uint32_t place, std::uint32_t block, std::uint16_t mask,

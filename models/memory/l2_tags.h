@@ -37,11 +37,14 @@ class L2Tags {
   /// dirty.
   L2Tags(std::uint64_t lines, std::uint32_t ways, std::uint32_t dirty_ways);
 
-  /// Looks `mask` (sectors of the block) up and keeps all of it from now on, and where `atoms`, the
-  /// other half of each 64 B atom of which a sector was missing. Returns what was present.
-  /// `place` is the block's number within the slice (AddressMap::SliceBlock::block).
-  std::uint16_t read(std::uint32_t place, std::uint32_t block, std::uint16_t mask, bool atoms,
-                     Victims& victims);
+  struct Read {
+    std::uint16_t present;  ///< of the sectors asked for
+    std::uint16_t filled;   ///< the others, and what else of their 64 B atoms was missing
+  };
+  /// Looks `mask` (sectors of the block) up and keeps it from now on, with the rest of each 64 B
+  /// atom of which a sector was missing. `place` is the block's number within the slice
+  /// (AddressMap::SliceBlock::block).
+  Read read(std::uint32_t place, std::uint32_t block, std::uint16_t mask, Victims& victims);
   /// Writes `mask`: allocates without a fetch. Returns the sectors that the other half holds too,
   /// and takes it that they are dropped there.
   std::uint16_t write(std::uint32_t place, std::uint32_t block, std::uint16_t mask,

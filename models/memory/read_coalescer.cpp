@@ -9,7 +9,7 @@ namespace xpusim::memory {
 ReadCoalescer::Outcome ReadCoalescer::read(std::uint32_t block, const Reader& reader,
                                            engine::Cycle now) {
   forget_until(now);
-  for (std::uint16_t i = heads_[bucket(block)]; i != kNone; i = reads_[i].next) {
+  for (std::uint16_t i = open_.chain(block); i != kNone; i = reads_[i].next) {
     Read& r = reads_[i];
     if (r.block != block || (reader.mask & ~r.first.mask) != 0 || r.leaves <= now) continue;
     joined_sectors_ += static_cast<std::uint64_t>(std::popcount(reader.mask));
@@ -29,9 +29,8 @@ std::uint32_t ReadCoalescer::open(std::uint32_t block, const Reader& reader) {
     index = static_cast<std::uint16_t>(reads_.size());
     reads_.emplace_back();
   }
-  std::uint16_t& head = heads_[bucket(block)];
-  reads_[index] = {block, reader, head, kNone, kNone, engine::kNever};
-  head = index;
+  reads_[index] = {block, reader, kNone, kNone, kNone, engine::kNever};
+  open_.insert(reads_, index);
   return index;
 }
 
@@ -53,9 +52,7 @@ void ReadCoalescer::join(Read& read, const Reader& reader) {
 void ReadCoalescer::forget_until(engine::Cycle now) {
   while (leaving_head_ < leaving_.size() && reads_[leaving_[leaving_head_]].leaves <= now) {
     const std::uint16_t index = leaving_[leaving_head_++];
-    std::uint16_t* at = &heads_[bucket(reads_[index].block)];
-    while (*at != index) at = &reads_[*at].next;
-    *at = reads_[index].next;
+    open_.remove(reads_, index);
     reads_[index].next = free_reads_;
     free_reads_ = index;
   }

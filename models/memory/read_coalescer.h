@@ -1,9 +1,9 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
+#include "models/memory/block_index.h"
 #include "sim/engine/time.h"
 
 namespace xpusim::memory {
@@ -31,8 +31,6 @@ class ReadCoalescer {
     engine::Cycle at;    ///< kAnswered: the data leave the L2 then
   };
 
-  ReadCoalescer() { heads_.fill(kNone); }
-
   Outcome read(std::uint32_t block, const Reader& reader, engine::Cycle now);
   /// The answer of a read that was forwarded leaves the L2 at `at`: calls to(const Reader&) for
   /// each reader, in order of asking.
@@ -43,7 +41,6 @@ class ReadCoalescer {
 
  private:
   static constexpr std::uint16_t kNone = 0xffff;
-  static constexpr std::uint32_t kBuckets = 1024;
 
   struct alignas(32) Read {
     std::uint32_t block;
@@ -57,12 +54,11 @@ class ReadCoalescer {
     std::uint16_t next;
   };
 
-  static std::uint32_t bucket(std::uint32_t block) { return (block * 0x9e3779b9u) >> 22; }
   std::uint32_t open(std::uint32_t block, const Reader& reader);
   void join(Read& read, const Reader& reader);
   void forget_until(engine::Cycle now);
 
-  std::array<std::uint16_t, kBuckets> heads_;
+  BlockIndex<Read> open_;  ///< reads that others may join
   std::vector<Read> reads_;
   std::vector<Link> links_;
   std::uint16_t free_reads_ = kNone, free_links_ = kNone;

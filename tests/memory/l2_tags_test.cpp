@@ -19,12 +19,12 @@ struct PlainLine {
 TEST(L2Tags, evict_the_least_recently_used_line) {
   L2Tags tags(4 * 2, 2, 2);  // one group of four sets, two ways
   L2Tags::Victims none;
-  EXPECT_EQ(tags.read(0, 10, 0xf, false, none), 0);
-  EXPECT_EQ(tags.read(0, 11, 0xf, false, none), 0);
-  EXPECT_EQ(tags.read(0, 10, 0xf, false, none), 0xf);
-  EXPECT_EQ(tags.read(0, 12, 0xf, false, none), 0);  // takes the place of 11
-  EXPECT_EQ(tags.read(0, 10, 0xf, false, none), 0xf);
-  EXPECT_EQ(tags.read(0, 11, 0xf, false, none), 0);
+  EXPECT_EQ(tags.read(0, 10, 0xf, none).present, 0);
+  EXPECT_EQ(tags.read(0, 11, 0xf, none).present, 0);
+  EXPECT_EQ(tags.read(0, 10, 0xf, none).present, 0xf);
+  EXPECT_EQ(tags.read(0, 12, 0xf, none).present, 0);  // takes the place of 11
+  EXPECT_EQ(tags.read(0, 10, 0xf, none).present, 0xf);
+  EXPECT_EQ(tags.read(0, 11, 0xf, none).present, 0);
   EXPECT_EQ(none.begin(), none.end());
 }
 
@@ -33,7 +33,7 @@ TEST(L2Tags, hand_out_what_an_evicted_line_had_dirty) {
   L2Tags::Victims victims;
   tags.write(0, 5, 0x00f3, victims);
   ASSERT_EQ(victims.begin(), victims.end());
-  tags.read(0, 6, 0xffff, false, victims);
+  tags.read(0, 6, 0xffff, victims);
   ASSERT_EQ(victims.end() - victims.begin(), 1);  // two lines of one block: one write
   EXPECT_EQ(victims.begin()->block, 5u);
   EXPECT_EQ(victims.begin()->sectors, 0x00f3);
@@ -52,19 +52,21 @@ TEST(L2Tags, clean_the_oldest_dirty_line_when_a_set_has_too_many) {
   EXPECT_EQ(tags.dirty_sectors(), 2u);
 }
 
-TEST(L2Tags, keep_whole_atoms_where_asked) {
+TEST(L2Tags, keep_whole_atoms_of_what_was_missing) {
   L2Tags tags(1024, 16, 16);
   L2Tags::Victims none;
-  tags.read(0, 1, 0b0100, true, none);
+  tags.read(0, 1, 0b0100, none);
   EXPECT_EQ(tags.present(0, 1), 0b1100);
-  tags.read(0, 2, 0b0100, false, none);
-  EXPECT_EQ(tags.present(0, 2), 0b0100);
+  EXPECT_EQ(tags.read(0, 1, 0b1010, none).present, 0b1000);
+  EXPECT_EQ(tags.present(0, 1), 0b1111);
+  tags.write(0, 2, 0b0001, none);
+  EXPECT_EQ(tags.read(0, 2, 0b0010, none).filled, 0b0010);  // what was written stays
 }
 
 TEST(L2Tags, know_which_lines_the_other_half_holds) {
   L2Tags tags(1024, 16, 16);
   L2Tags::Victims none;
-  tags.read(0, 1, 0xff, false, none);
+  tags.read(0, 1, 0xff, none);
   tags.mark_copied(0, 1, 0x30);
   EXPECT_EQ(tags.write(0, 1, 0x0f, none), 0);
   EXPECT_EQ(tags.write(0, 1, 0xf0, none), 0xf0);
@@ -106,7 +108,8 @@ TEST(L2Tags, do_what_a_plain_list_does) {
           set.pop_back();
         }
         hits |= (now.valid & m) << line * 4;
-        now.valid |= m;
+        const unsigned missing = m & ~now.valid;
+        now.valid |= write ? m : m | (missing & 5) << 1 | (missing & 10) >> 1;
         if (write) now.dirty |= m;
         set.push_front(now);
         const auto dirty = [](const PlainLine& l) { return l.dirty != 0; };
@@ -119,7 +122,7 @@ TEST(L2Tags, do_what_a_plain_list_does) {
       if (write) {
         tags.write(0, block, mask, victims);
       } else {
-        EXPECT_EQ(tags.read(0, block, mask, false, victims), hits);
+        EXPECT_EQ(tags.read(0, block, mask, victims).present, hits);
       }
       std::map<std::uint32_t, unsigned> got;
       for (const L2Tags::Victim& v : victims) got[v.block] |= v.sectors;
