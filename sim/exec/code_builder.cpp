@@ -1,99 +1,75 @@
+#include "sim/exec/code_builder.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "sim/exec/code.h"
 #include "sim/exec/handlers/constants.h"
 #include "sim/exec/handlers/control.h"
-#include "sim/exec/needed.h"
-#include "sim/exec/op_table.h"
 #include "sim/kernel/op_info.h"
 
 namespace xpusim::exec {
 namespace {
-
-using kernel::Block;
-using kernel::Op;
-using kernel::Region;
-using kernel::Value;
-
-constexpr int kMaxCallDepth = 32;
-
-/// Turns a function into Code. Calls are expanded in place; structured control flow becomes jumps,
-/// and copies between value slots.
-class CodeBuilder {
- public:
-  CodeBuilder(std::shared_ptr<const kernel::Module> module, const kernel::Function& function)
-      : code_(std::make_shared<Code>()), table_(op_table()) {
-    code_->module = std::move(module);
-    code_->entry = &function;
-    needed_ = needed_values(*code_->module, function);
-    args_are_fixed_ = code_->module->form != kernel::Form::kMosaic;
-  }
-  Expected<std::shared_ptr<const Prepared>> build();
-
- private:
-  // Slots.
-  std::uint32_t new_slot(kernel::Type type);
-  std::uint32_t define(const Value& v);
-  /// The slot of a value. One that nothing has defined is the result of an op that was refused.
-  std::uint32_t slot(const Value& v) {
-    const auto it = code_->slot_of.find(&v);
-    return it == code_->slot_of.end() ? define(v) : it->second;
-  }
-  std::uint32_t site(const Op& op) {
-    return code_->sites.try_emplace(&op, static_cast<std::uint32_t>(code_->sites.size()))
-        .first->second;
-  }
-
-  // Emission.
-  Instruction make(const Op& op, Handler run) const;
-  void set_operands(Instruction& in, const std::vector<std::uint32_t>& slots);
-  std::size_t emit(const Instruction& in);
-  void emit_copies(const Op& op, const std::vector<std::uint32_t>& from,
-                   const std::vector<std::uint32_t>& to);
-  std::uint32_t here() const { return static_cast<std::uint32_t>(out_->size()); }
-  void land(std::size_t jump) { (*out_)[jump].target = here(); }
-  std::vector<std::uint32_t> slots_of(const std::vector<Value*>& values, std::size_t first = 0);
-
-  // Ops.
-  void region(const Region& r);
-  void op(const Op& o);
-  void plain(const Op& o, const OpEntry& entry);
-  void for_loop(const Op& o);
-  void while_loop(const Op& o);
-  void if_else(const Op& o);
-  void branch(const Op& o);
-  void call(const Op& o);
-  void function_return(const Op& o);
-  std::uint32_t combination(const Op& o);
-  bool is_fixed(const Op& o);
-  void problem(const Op& o, std::string message) { problems_.error(o.line(), std::move(message)); }
-
-  /// Where the function that is being expanded returns to.
-  struct Callee {
-    std::vector<std::uint32_t> results;
-    std::vector<std::size_t> returns;  ///< jumps to its end
-  };
-
-  std::shared_ptr<Code> code_;
-  const OpTable& table_;
-  std::vector<Instruction>* out_ = nullptr;
-  std::unordered_set<const Value*> needed_;
-  std::unordered_set<std::uint32_t> fixed_;  ///< slots that are the same for all blocks of a launch
-  std::unordered_map<const Block*, std::uint32_t> labels_;
-  std::vector<std::pair<std::size_t, const Block*>> unresolved_;
-  std::vector<Callee> callees_;
-  bool args_are_fixed_ = true;
-  bool in_combination_ = false;
-  Diagnostics problems_;
-};
 
 Shape shape_of(kernel::Type type) {
   Shape s;
   if (!type->is_shaped()) return s;
   for (const std::int64_t n : type->shape) s.push_back(n);
   return s;
+}
+
+/// The operands of an op in its definition's order, kNoSlot for those that are absent; groups of
+/// several stay as they are.
+std::vector<std::uint32_t> grouped(const Op& o, const std::vector<std::uint32_t>& slots) {
+  if (o.segments.empty()) return slots;
+  std::vector<std::uint32_t> out;
+  std::size_t next = 0;
+  for (const std::uint32_t size : o.segments) {
+    if (size == 0) out.push_back(kNoSlot);
+    for (std::uint32_t k = 0; k < size; ++k) out.push_back(slots[next++]);
+  }
+  return out;
+}
+
+void collect_operands(const Op& o, std::unordered_set<const Value*>& used) {
+  used.insert(o.operands.begin(), o.operands.end());
+  for (const auto& r : o.regions) {
+    for (const auto& b : r->blocks) {
+      for (const auto& inner : b->ops) collect_operands(*inner, used);
+    }
+  }
+}
+
+/// Which effects stop the block. An atomic whose result nobody uses may run ahead of time, unless
+/// the kernel also has atomics whose result is used: then blocks may wait for one another through
+/// memory.
+void mark_visible(Code& code) {
+  std::unordered_set<const Value*> used;
+  for (const kernel::Function& f : code.module->functions) collect_operands(*f.op, used);
+  const auto is_used = [&](const Instruction& in) {
+    return std::any_of(in.op->results.begin(), in.op->results.end(),
+                       [&](const auto& r) { return used.contains(r.get()); });
+  };
+  const auto is_atomic = [](const Instruction& in) {
+    return (in.op->info->effects & kernel::kAtomic) != 0 || in.code != 0;
+  };
+  const bool synchronises = std::any_of(
+      code.body.begin(), code.body.end(),
+      [&](const Instruction& in) { return in.perform && is_atomic(in) && is_used(in); });
+  for (Instruction& in : code.body) {
+    if (in.perform) in.visible = !is_atomic(in) || synchronises || is_used(in);
+  }
+}
+
+}  // namespace
+
+CodeBuilder::CodeBuilder(std::shared_ptr<const kernel::Module> module,
+                         const kernel::Function& function)
+    : code_(std::make_shared<Code>()), table_(op_table()) {
+  code_->module = std::move(module);
+  code_->entry = &function;
+  needed_ = needed_values(*code_->module, function);
+  args_are_fixed_ = code_->module->form != kernel::Form::kMosaic;
 }
 
 std::uint32_t CodeBuilder::new_slot(kernel::Type type) {
@@ -174,19 +150,6 @@ bool CodeBuilder::is_fixed(const Op& o) {
                      [this](const Value* v) { return fixed_.contains(slot(*v)); });
 }
 
-/// The operands of an op in its definition's order, kNoSlot for those that are absent; groups of
-/// several stay as they are.
-std::vector<std::uint32_t> grouped(const Op& o, const std::vector<std::uint32_t>& slots) {
-  if (o.segments.empty()) return slots;
-  std::vector<std::uint32_t> out;
-  std::size_t next = 0;
-  for (const std::uint32_t size : o.segments) {
-    if (size == 0) out.push_back(kNoSlot);
-    for (std::uint32_t k = 0; k < size; ++k) out.push_back(slots[next++]);
-  }
-  return out;
-}
-
 void CodeBuilder::plain(const Op& o, const OpEntry& entry) {
   Instruction in = make(o, entry.run);
   in.perform = entry.perform;
@@ -258,154 +221,6 @@ std::uint32_t CodeBuilder::combination(const Op& o) {
   return static_cast<std::uint32_t>(code_->regions.size() - 1);
 }
 
-void CodeBuilder::for_loop(const Op& o) {
-  const Block& body = *o.regions[0]->blocks.front();
-  const Op& yield = *body.ops.back();
-  const std::uint32_t variable = define(*body.args[0]);
-  std::vector<std::uint32_t> carried;
-  for (std::size_t k = 1; k < body.args.size(); ++k) {
-    carried.push_back(define(*body.args[k]));
-    code_->slot_of[o.result(k - 1)] = carried.back();  // what is carried last is the result
-  }
-  emit_copies(o, slots_of(o.operands, 3), carried);
-
-  Instruction enter = make(o, enter_for);
-  enter.site = site(o);
-  enter.index = code_->loops++;
-  enter.result = variable;
-  set_operands(enter, {slot(*o.operands[0]), slot(*o.operands[1]), slot(*o.operands[2])});
-  const std::size_t entered = emit(enter);
-  const std::uint32_t top = here();
-  for (const auto& inner : body.ops) {
-    if (inner.get() != &yield) op(*inner);
-  }
-  emit_copies(o, slots_of(yield.operands), carried);
-  Instruction next = make(o, next_for);
-  next.index = enter.index;
-  next.result = variable;
-  next.target = top;
-  set_operands(next, {slot(*o.operands[2])});
-  emit(next);
-  land(entered);
-}
-
-void CodeBuilder::while_loop(const Op& o) {
-  const Block& before = *o.regions[0]->blocks.front();
-  const Block& after = *o.regions[1]->blocks.front();
-  const Op& condition = *before.ops.back();
-  const Op& yield = *after.ops.back();
-  std::vector<std::uint32_t> carried, passed;
-  for (const auto& arg : before.args) carried.push_back(define(*arg));
-  for (std::size_t k = 0; k < after.args.size(); ++k) {
-    passed.push_back(define(*after.args[k]));
-    code_->slot_of[o.result(k)] = passed.back();
-  }
-  emit_copies(o, slots_of(o.operands), carried);
-  const std::uint32_t top = here();
-  for (const auto& inner : before.ops) {
-    if (inner.get() != &condition) op(*inner);
-  }
-  // The condition may be one of the values carried, so it is read before they change.
-  const std::uint32_t flag = new_slot(condition.operands[0]->type);
-  std::vector<std::uint32_t> from = slots_of(condition.operands, 1), to = passed;
-  from.insert(from.begin(), slot(*condition.operands[0]));
-  to.insert(to.begin(), flag);
-  emit_copies(o, from, to);
-  Instruction test = make(o, branch_if_false);
-  test.site = site(o);
-  set_operands(test, {flag});
-  const std::size_t tested = emit(test);
-  for (const auto& inner : after.ops) {
-    if (inner.get() != &yield) op(*inner);
-  }
-  emit_copies(o, slots_of(yield.operands), carried);
-  Instruction back = make(o, jump);
-  back.target = top;
-  emit(back);
-  land(tested);
-}
-
-void CodeBuilder::if_else(const Op& o) {
-  std::vector<std::uint32_t> results;
-  for (const auto& r : o.results) results.push_back(define(*r));
-  Instruction test = make(o, branch_if_false);
-  test.site = site(o);
-  set_operands(test, {slot(*o.operands[0])});
-  const std::size_t tested = emit(test);
-  const auto arm = [&](const Region& r) {
-    if (r.blocks.empty()) return;
-    for (const auto& inner : r.blocks.front()->ops) {
-      if (inner->name() == "scf.yield") {
-        emit_copies(o, slots_of(inner->operands), results);
-      } else {
-        op(*inner);
-      }
-    }
-  };
-  arm(*o.regions[0]);
-  if (o.regions.size() < 2 || o.regions[1]->blocks.empty()) return land(tested);
-  const std::size_t skip = emit(make(o, jump));
-  land(tested);
-  arm(*o.regions[1]);
-  land(skip);
-}
-
-void CodeBuilder::branch(const Op& o) {
-  const bool conditional = o.name() == "cf.cond_br";
-  std::size_t next = 0, tested = 0;
-  if (conditional) {
-    Instruction test = make(o, branch_if_false);
-    test.site = site(o);
-    set_operands(test, {slot(*o.operands[next++])});
-    tested = emit(test);
-  }
-  for (std::size_t k = 0; k < o.successors.size(); ++k) {
-    if (k == 1) land(tested);
-    const Block* to = o.successors[k];
-    std::vector<std::uint32_t> from, args;
-    for (const auto& arg : to->args) {
-      from.push_back(slot(*o.operands[next++]));
-      args.push_back(code_->slot_of.contains(arg.get()) ? slot(*arg) : define(*arg));
-    }
-    emit_copies(o, from, args);
-    unresolved_.emplace_back(emit(make(o, jump)), to);
-  }
-}
-
-void CodeBuilder::call(const Op& o) {
-  const kernel::Attr name = o.attr("callee");
-  const kernel::Function* f = name ? code_->module->function(name->string) : nullptr;
-  if (!f || callees_.size() >= kMaxCallDepth) {
-    return problem(o, fmt::format("{} of '{}', which {}", o.name(), name ? name->string : "",
-                                  f ? "calls itself" : "is not defined"));
-  }
-  std::vector<std::uint32_t> args;
-  for (const auto& a : f->entry().args) args.push_back(define(*a));
-  emit_copies(o, slots_of(o.operands), args);
-  Callee callee;
-  for (const auto& r : o.results) callee.results.push_back(define(*r));
-  callees_.push_back(std::move(callee));
-  const std::size_t pending = unresolved_.size();
-  region(*f->op->regions[0]);
-  for (std::size_t k = pending; k < unresolved_.size(); ++k) {
-    (*out_)[unresolved_[k].first].target = labels_.at(unresolved_[k].second);
-  }
-  unresolved_.resize(pending);
-  for (const std::size_t r : callees_.back().returns) land(r);
-  callees_.pop_back();
-}
-
-void CodeBuilder::function_return(const Op& o) {
-  if (callees_.empty()) {
-    Instruction in = make(o, finish);
-    set_operands(in, slots_of(o.operands));
-    emit(in);
-    return;
-  }
-  emit_copies(o, slots_of(o.operands), callees_.back().results);
-  callees_.back().returns.push_back(emit(make(o, jump)));
-}
-
 void CodeBuilder::op(const Op& o) {
   for (const auto& r : o.results) {
     if (r->type->shape.size() > static_cast<std::size_t>(kMaxRank)) {
@@ -428,36 +243,6 @@ void CodeBuilder::op(const Op& o) {
   branch(o);
 }
 
-void collect_operands(const Op& o, std::unordered_set<const Value*>& used) {
-  used.insert(o.operands.begin(), o.operands.end());
-  for (const auto& r : o.regions) {
-    for (const auto& b : r->blocks) {
-      for (const auto& inner : b->ops) collect_operands(*inner, used);
-    }
-  }
-}
-
-/// Which effects stop the block. An atomic whose result nobody uses may run ahead of time, unless
-/// the kernel also has atomics whose result is used: then blocks may wait for one another through
-/// memory.
-void mark_visible(Code& code) {
-  std::unordered_set<const Value*> used;
-  for (const kernel::Function& f : code.module->functions) collect_operands(*f.op, used);
-  const auto is_used = [&](const Instruction& in) {
-    return std::any_of(in.op->results.begin(), in.op->results.end(),
-                       [&](const auto& r) { return used.contains(r.get()); });
-  };
-  const auto is_atomic = [](const Instruction& in) {
-    return (in.op->info->effects & kernel::kAtomic) != 0 || in.code != 0;
-  };
-  const bool synchronises = std::any_of(
-      code.body.begin(), code.body.end(),
-      [&](const Instruction& in) { return in.perform && is_atomic(in) && is_used(in); });
-  for (Instruction& in : code.body) {
-    if (in.perform) in.visible = !is_atomic(in) || synchronises || is_used(in);
-  }
-}
-
 Expected<std::shared_ptr<const Prepared>> CodeBuilder::build() {
   out_ = &code_->body;
   for (const auto& arg : code_->entry->entry().args) {
@@ -472,10 +257,12 @@ Expected<std::shared_ptr<const Prepared>> CodeBuilder::build() {
   return std::shared_ptr<const Prepared>(std::move(code_));
 }
 
-}  // namespace
-
 Expected<std::shared_ptr<const Prepared>> Prepared::make(
     std::shared_ptr<const kernel::Module> module, const kernel::Function& function) {
+  if (!function.op || function.op->regions.empty() || function.op->regions[0]->blocks.empty()) {
+    return fail(function.op ? function.op->line() : SourcePosition{},
+                fmt::format("function '{}' has no body", function.name));
+  }
   return CodeBuilder(std::move(module), function).build();
 }
 

@@ -111,7 +111,7 @@ void Dependences::branch(const Op& op) {
 void Dependences::call(const Op& op) {
   const kernel::Attr callee = op.attr("callee");
   const kernel::Function* f = callee ? module_.function(callee->string) : nullptr;
-  if (!f) return;
+  if (!f || f->op->regions.empty() || f->op->regions[0]->blocks.empty()) return;
   visit(*f);
   for (std::size_t k = 0; k < op.operands.size(); ++k) {
     depends(f->entry().args[k].get(), op.operands[k]);
