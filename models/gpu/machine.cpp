@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <set>
 
 #include "models/gpu/compiler/compiler.h"
 #include "models/gpu/core/block_execution.h"
 #include "models/gpu/core/chip.h"
 #include "models/gpu/core/report.h"
 #include "models/gpu/core/sm_tracer.h"
+#include "sim/kernel/op_info.h"
 
 namespace xpusim::gpu {
 
@@ -62,6 +64,21 @@ Expected<void> check_fit(const exec::Launch& launch, const Program& program, con
                           o.by_warps, o.by_registers, o.by_shared));
 }
 
+/// The ops in and under `op` that the functional executor has no handler for, each once.
+void add_unexecutable(const kernel::Op& op, std::set<std::string>& seen,
+                      std::vector<std::string>& out) {
+  for (const auto& region : op.regions) {
+    for (const auto& block : region->blocks) {
+      for (const auto& inner : block->ops) {
+        if (!exec::has_handler(inner->info->id) && seen.insert(inner->info->name).second) {
+          out.push_back(inner->info->name);
+        }
+        add_unexecutable(*inner, seen, out);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Machine::Machine(std::string name, const GpuParams& params, std::optional<double> dollars_per_hour)
@@ -83,7 +100,12 @@ run::Peaks Machine::peaks() const {
 }
 
 std::vector<std::string> Machine::unsupported(const kernel::Module& module) const {
-  return unsupported_ops(module);
+  std::vector<std::string> out = unsupported_ops(module);
+  if (const kernel::Function* f = module.kernel()) {
+    std::set<std::string> seen(out.begin(), out.end());
+    add_unexecutable(*f->op, seen, out);
+  }
+  return out;
 }
 
 Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::DeviceMemory& memory,

@@ -41,10 +41,11 @@ class FakeMemory : public sc_core::sc_object, public engine::MessageIf {
   engine::Cycle latency_;
 };
 
-/// Blocks that are executed to their end at once, with a trace that the test writes.
+/// Blocks whose trace the test writes: all at once, or from effect to effect.
 class FakeSource : public BlockSource {
  public:
   std::function<void(BlockRun&)> write;
+  std::function<bool(BlockRun&)> go_on;  ///< an effect takes place; empty: blocks have none
   std::size_t sites = 0;
   std::vector<std::uint64_t> begun;
   std::uint64_t ended = 0, resident = 0, most_resident = 0;
@@ -56,7 +57,7 @@ class FakeSource : public BlockSource {
     begun.push_back(index);
     most_resident = std::max(most_resident, ++resident);
   }
-  bool advance(BlockRun&) override { return false; }
+  bool advance(BlockRun& run) override { return go_on && go_on(run); }
   void end(BlockRun&) override {
     ++ended;
     --resident;

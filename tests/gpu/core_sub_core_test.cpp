@@ -112,6 +112,44 @@ TEST(SubCore, ALoopRunsAsOftenAsTheTraceSays) {
   }
 }
 
+TEST(SubCore, AnEffectTakesPlaceOnceWhenTheFirstWarpIssuesIt) {
+  // while (cas fails): both warps go round three times; each round's atomic is one effect.
+  Instruction cas = op(Opcode::kAtom);
+  cas.site = 0;
+  cas.width = 4;
+  cas.sets = 0;
+  Instruction leave = op(Opcode::kBra, 1), back = op(Opcode::kBra, 1);
+  leave.branch = Branch::kIfZero;
+  leave.site = 1;
+  leave.target = 3;
+  leave.wait_mask = 1;
+  back.target = 0;
+  Program p = program({cas, leave, back}, 2);
+  p.sites.resize(2);
+  p.sites[0] = row_layout(1);
+  Rig rig(std::move(p));
+  std::vector<engine::Cycle> effects;
+  rig.source.write = [](BlockRun& run) {
+    run.effect_site = 0;
+    run.effect_occurrence = 0;
+    run.trace.add_access(0) = row_access(4096, 32);
+  };
+  rig.source.go_on = [&](BlockRun& run) {
+    effects.push_back(rig.domain->scheduler().now());
+    const auto round = static_cast<std::uint32_t>(effects.size());
+    run.trace.add_decision(1, round < 3 ? 1 : 0);
+    if (round < 3) run.trace.add_access(0) = row_access(4096, 32);
+    run.effect_site = round < 3 ? 0 : ~0u;
+    run.effect_occurrence = round;
+    return round <= 3;
+  };
+  rig.run();
+  EXPECT_EQ(rig.profile->executed[0], 6u);
+  ASSERT_EQ(effects.size(), 3u);
+  EXPECT_GT(effects[1], effects[0] + 100);  // not before the first one has come back
+  EXPECT_GT(effects[2], effects[1] + 100);
+}
+
 TEST(SubCore, ATakenBranchWaitsForItsTarget) {
   Instruction jump = op(Opcode::kBra);
   jump.target = 1;

@@ -1,0 +1,182 @@
+// What the instructions of a sub-core do: memory, special functions, branches, barriers, exits.
+
+#include <algorithm>
+#include <utility>
+
+#include "models/gpu/core/sub_core.h"
+
+namespace xpusim::gpu {
+
+namespace {
+
+std::size_t index(Port p) { return static_cast<std::size_t>(p); }
+std::size_t index(Opcode op) { return static_cast<std::size_t>(op); }
+std::uint32_t cycles(std::int64_t v) { return static_cast<std::uint32_t>(v); }
+
+}  // namespace
+
+void SubCore::take_mio_port(std::uint32_t now) {
+  const std::uint32_t free = std::max(now + interval_[index(Port::kMio)], sm_.lsu.mio_free(index_));
+  set_port(Port::kMio, free);
+  set_port(Port::kLg, std::max(free, sm_.lsu.lg_free()));
+}
+
+/// The special-function unit behind its own short queue (the profiler counts a full one as
+/// mio_throttle); returns the cycle of the result.
+std::uint32_t SubCore::issue_xu(const IssueWord& in, std::uint32_t now) {
+  const std::uint32_t start = std::max(now, xu_free_);
+  xu_free_ = start + cycles(sm_.params.pipes.xu_interval);
+  xu_starts_[xu_next_] = start;
+  if (++xu_next_ == xu_starts_.size()) xu_next_ = 0;
+  set_port(Port::kXu, std::max(now + 1, xu_starts_[xu_next_]));
+  return start + latency_[index(in.op)];
+}
+
+std::uint32_t SubCore::issue_mio(Warp& v, const IssueWord& in, std::uint32_t now) {
+  const bool acts = in.action == Action::kConstant || in.vector == 0 || v.in_block < in.vector;
+  if (!acts) return now + latency_[index(in.op)];
+  std::uint32_t served = sm_.lsu.enter_mio(index_, now, in.passes);
+  take_mio_port(now);
+  raise(v, in.reads, served + cycles(sm_.params.mio.read_latency), false);
+  if (in.action == Action::kConstant) {
+    if (sm_.constants_ready == kBlocked) {
+      sm_.constants_ready = served + cycles(sm_.params.fetch.constant_miss_latency);
+    }
+    served = std::max(served, sm_.constants_ready);
+  } else {
+    sm_.lsu.count_wavefronts(in.passes);
+    served += in.passes - 1u;
+  }
+  return served + latency_[index(in.op)];
+}
+
+const exec::Access* SubCore::access_of(Warp& v, std::uint32_t w, const IssueWord& in) {
+  BlockRun& run = sm_.blocks[v.block].run;
+  const std::uint32_t occurrence = site(w, in.site).next;
+  if (in.site == run.effect_site && occurrence == run.effect_occurrence) sm_.source.advance(run);
+  while (run.trace.access_count(in.site) <= occurrence) {
+    if (!sm_.source.advance(run)) return nullptr;
+  }
+  return &run.trace.access(in.site, occurrence);
+}
+
+std::int64_t SubCore::decision_of(Warp& v, std::uint32_t site_number, std::uint32_t occurrence) {
+  BlockRun& run = sm_.blocks[v.block].run;
+  while (run.trace.decision_count(site_number) <= occurrence) {
+    if (!sm_.source.advance(run)) return 0;
+  }
+  return run.trace.decision(site_number, occurrence);
+}
+
+void SubCore::issue_global(std::uint32_t w, const IssueWord& in, std::uint32_t now) {
+  Warp& v = warps_[w];
+  WarpFootprint& f = sm_.footprint;
+  f.count = 0;
+  f.wavefronts = 0;
+  if (const exec::Access* a = access_of(v, w, in)) {
+    sm_.image.footprints[in.site].touch(*a, v.in_block, in.vector, f);
+  }
+  if (in.last_of_site) ++site(w, in.site).next;
+  const bool stores = in.action != Action::kLoad;
+  const std::uint32_t passes = stores ? std::max(1u, f.wavefronts) : 1u;
+  const std::uint32_t served = sm_.lsu.enter_mio(index_, now, passes);
+  raise(v, in.reads, served + cycles(sm_.params.mio.read_latency), false);
+  const WarpRef who{age_[w], static_cast<std::uint8_t>(index_), static_cast<std::uint8_t>(w),
+                    in.sets, v.block};
+  const std::uint32_t done = sm_.lsu.access(in.action, who, f, served, now);
+  raise(v, in.sets, done, true);
+  if (in.action == Action::kStore || in.action == Action::kReduction) {
+    if (done == kBlocked) {
+      ++v.stores;
+      ++sm_.blocks[v.block].stores_left;
+    }
+  }
+  take_mio_port(now);
+  for (std::uint32_t s = 0; s < kSubCores; ++s) sm_.sub_cores[s].lg_queue_free(sm_.lsu.lg_free());
+}
+
+void SubCore::lg_queue_free(std::uint32_t at) {
+  const std::uint32_t free = std::max(at, port_free_[index(Port::kMio)]);
+  if (free != port_free_[index(Port::kLg)]) set_port(Port::kLg, free);
+}
+
+bool SubCore::branch_taken(std::uint32_t w, const IssueWord& in) {
+  if (in.branch == Branch::kAlways) return true;
+  SiteState& s = site(w, in.site);
+  switch (in.branch) {
+    case Branch::kLoopEntry:
+      s.left = static_cast<std::uint32_t>(
+          std::max<std::int64_t>(0, decision_of(warps_[w], in.site, s.next++)));
+      return s.left == 0;
+    case Branch::kLoopBack:
+      if (s.left > 0) --s.left;
+      return s.left > 0;
+    default:
+      return decision_of(warps_[w], in.site, s.next++) == 0;
+  }
+}
+
+void SubCore::arrive(std::uint32_t w, std::uint32_t now) {
+  Warp& v = warps_[w];
+  ResidentBlock& block = sm_.blocks[v.block];
+  v.wait = Wait::kBarrier;
+  v.why = Stall::kBarrier;
+  ready_[w] = kBlocked;
+  block.at_barrier |= 1ull << (index_ * kWarpsOfSubCore + w);
+  release_barrier(block, now);
+}
+
+void SubCore::release_barrier(ResidentBlock& block, std::uint32_t now) {
+  if (static_cast<std::uint32_t>(__builtin_popcountll(block.at_barrier)) < block.warps_left) return;
+  const std::uint32_t at = now + cycles(sm_.params.mio.barrier_latency);
+  for (std::uint64_t m = std::exchange(block.at_barrier, 0); m != 0; m &= m - 1) {
+    const auto bit = static_cast<std::uint32_t>(__builtin_ctzll(m));
+    sm_.sub_cores[bit / kWarpsOfSubCore].leave_barrier(bit % kWarpsOfSubCore, at);
+  }
+}
+
+void SubCore::leave_barrier(std::uint32_t w, std::uint32_t at) {
+  prepare(w, at, Stall::kBarrier);
+  sm_.wake[index_] = std::min(sm_.wake[index_], time(w));
+}
+
+bool SubCore::exits(std::uint32_t w, const IssueWord& in) {
+  if (!in.by_site) return true;
+  Warp& v = warps_[w];
+  const exec::Access* a = access_of(v, w, in);
+  return a == nullptr || !sm_.image.footprints[in.site].any_active(*a, v.in_block, in.vector);
+}
+
+void SubCore::exit_warp(std::uint32_t w, std::uint32_t now) {
+  Warp& v = warps_[w];
+  v.wait = Wait::kExited;
+  ready_[w] = kBlocked;
+  warp_cycles_ += now + 1 - v.start;
+  if (--resident_ == 0) active_cycles_ += now + 1 - active_since_;
+  ResidentBlock& block = sm_.blocks[v.block];
+  if (--block.warps_left == 0) {
+    sm_.ended_block = v.block;
+  } else if (block.at_barrier != 0) {
+    release_barrier(block, now);
+  }
+}
+
+void SubCore::complete(const Completion& c) {
+  const std::uint32_t w = c.who.warp;
+  Warp& v = warps_[w];
+  if (!v.in_use || age_[w] != c.who.age || v.wait == Wait::kExited) return;
+  if (c.store) {
+    if (--v.stores == 0 && v.wait == Wait::kMembar) {
+      prepare(w, std::max(v.earliest, c.ready), Stall::kMembar);
+      sm_.wake[index_] = std::min(sm_.wake[index_], time(w));
+    }
+  }
+  if (c.who.scoreboard >= kScoreboards) return;
+  --v.count[c.who.scoreboard];
+  v.clear[c.who.scoreboard] = std::max(v.clear[c.who.scoreboard], c.ready);
+  if (v.wait != Wait::kScoreboard) return;
+  check_scoreboards(w);
+  sm_.wake[index_] = std::min(sm_.wake[index_], time(w));
+}
+
+}  // namespace xpusim::gpu
