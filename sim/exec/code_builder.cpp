@@ -51,7 +51,7 @@ void mark_visible(Code& code) {
                        [&](const auto& r) { return used.contains(r.get()); });
   };
   const auto is_atomic = [](const Instruction& in) {
-    return (in.op->info->effects & kernel::kAtomic) != 0 || in.code != 0;
+    return (in.op->info->effects & kernel::kAtomic) != 0;
   };
   const bool synchronises = std::any_of(
       code.body.begin(), code.body.end(),

@@ -31,7 +31,8 @@ std::uint64_t allocations_of_warm_blocks(const char* form, bool values) {
   k.tensor("out_ptr", DType::kF32, {n}, zeros());
   k.integer("n", n);
   if (!k.run({40, 1, 1})) return ~0ull;  // all pages of the result exist now
-  const auto interpreter = Interpreter::make(k.prepared(), k.launch({40, 1, 1}), k.memory, {.values = values});
+  const auto interpreter =
+      Interpreter::make(k.prepared(), k.launch({40, 1, 1}), k.memory, {.values = values});
   std::uint64_t before = 0;
   for (std::int64_t b = 0; b < 40; ++b) {
     if (b == 2) before = allocations;

@@ -168,6 +168,38 @@ TEST(Interpreter, DoesALockedBlockWaitForTheOther) {
   }
 }
 
+/// A spin on a flag: each turn reads it anew, when its time has come.
+TEST(Interpreter, DoesAVolatileLoadSeeWhatOthersWroteMeanwhile) {
+  const auto module = read_kernel_text(R"(
+module {
+  tt.func public @f(%flag: !tt.ptr<i32>) {
+    %c0 = arith.constant 0 : i32
+    scf.while : () -> () {
+      %v = tt.load %flag {isVolatile = true} : !tt.ptr<i32>
+      %go = arith.cmpi eq, %v, %c0 : i32
+      scf.condition(%go)
+    } do {
+      scf.yield
+    }
+    tt.return
+  }
+})");
+  ASSERT_TRUE(module);
+  KernelRun k(module);
+  k.tensor("flag", DType::kI32, {1}, zeros());
+  const auto interpreter = Interpreter::make(k.prepared(), k.launch({1, 1, 1}), k.memory, {});
+  interpreter->start({0, 0, 0});
+  for (int turn = 0; turn < 3; ++turn) {
+    ASSERT_EQ(interpreter->advance(), Interpreter::State::kAtEffect);
+    if (turn == 2) {
+      const std::int32_t one = 1;
+      k.memory.write(k.memory.find("flag")->address, std::as_bytes(std::span(&one, 1)));
+    }
+    interpreter->perform();
+  }
+  EXPECT_EQ(interpreter->advance(), Interpreter::State::kDone);
+}
+
 TEST(Interpreter, AreDecisionsTheSameWithAndWithoutValues) {
   std::vector<std::vector<std::int64_t>> trips;
   for (const bool values : {true, false}) {

@@ -112,19 +112,37 @@ namespace {
 Step load(Frame& f, const Instruction& in) {
   const Tile& pointers = f.operand(in, 0);
   const Tile* mask = optional_operand(f, in, kMask);
-  const Tile* other = optional_operand(f, in, kOther);
   Tile& out = f.result(in);
   const std::size_t size = element_bytes(out);
   Touch touch;
   if (!check_access(f, in, AccessKind::kLoad, pointers, mask, size, touch)) return Step::kFail;
   f.live[in.result] = touch.active;
   f.counts.load_bytes += static_cast<std::uint64_t>(touch.active) * size;
-  if (!f.wants(in)) {
+  if (in.visible) return Step::kEffect;
+  if (f.wants(in)) {
+    fetch(f, pointers, mask, optional_operand(f, in, kOther), touch, out);
+  } else {
     out.form = TileForm::kUnknown;
-    return Step::kNext;
   }
-  fetch(f, pointers, mask, other, touch, out);
   return Step::kNext;
+}
+
+/// A volatile load reads what others may write meanwhile: it does so when its time has come.
+Step perform_load(Frame& f, const Instruction& in) {
+  Touch touch;
+  touch.active = f.live[in.result];
+  if (f.wants(in)) {
+    fetch(f, f.operand(in, 0), optional_operand(f, in, kMask), optional_operand(f, in, kOther),
+          touch, f.result(in));
+  } else {
+    f.result(in).form = TileForm::kUnknown;
+  }
+  return Step::kNext;
+}
+
+std::string_view prepare_load(const kernel::Op& op, Instruction& in) {
+  if (op.int_attr("isVolatile") == 0) in.perform = nullptr;
+  return "";
 }
 
 void store_region(Frame& f, const Tile& pointers, const Touch& touch, const Tile& value,
@@ -177,7 +195,12 @@ Step store(Frame& f, const Instruction& in) {
 }  // namespace
 
 void add_memory(OpTable& table) {
-  table.add({.name = "tt.load", .run = load, .pure = false, .leaves_record = true});
+  table.add({.name = "tt.load",
+             .run = load,
+             .pure = false,
+             .perform = perform_load,
+             .prepare = prepare_load,
+             .leaves_record = true});
   table.add({.name = "tt.store", .run = store, .pure = false, .leaves_record = true});
 }
 
