@@ -11,8 +11,7 @@ namespace {
 void collect(const kernel::Region& region, std::set<std::string>& names) {
   for (const auto& block : region.blocks) {
     for (const auto& op : block->ops) {
-      const std::string_view name = op->name();
-      if (!find_lowering(name) && name != "tt.reduce.return") names.emplace(name);
+      if (!is_lowered(op->name())) names.emplace(op->name());
       for (const auto& inner : op->regions) collect(*inner, names);
     }
   }

@@ -133,7 +133,7 @@ struct Program {
   int registers_per_thread = 0;
   std::int64_t shared_bytes = 0;
   std::vector<Instruction> code;
-  std::vector<SiteLayout> sites;      ///< by site; sites that the program does not use are empty
+  std::vector<SiteLayout> sites;      ///< by site; may end after the last one used
   std::vector<SourcePosition> lines;  ///< source lines that instructions refer to
 };
 

@@ -89,7 +89,7 @@ VReg IndexMath::masked(const Segment& segment, VReg also) {
                   static_cast<std::uint32_t>(shifted(segment.tid_bits, segment.shift)));
 }
 
-VReg IndexMath::thread_index(const IndexForm&, const ThreadPart& part, VReg also) {
+VReg IndexMath::thread_index(const ThreadPart& part, VReg also) {
   VReg sum = also;
   for (const Segment& segment : part.segments) sum = masked(segment, sum);
   for (const auto& [bit, value] : part.odd_bits) {
@@ -101,14 +101,14 @@ VReg IndexMath::thread_index(const IndexForm&, const ThreadPart& part, VReg also
 
 /// scalar + thread part, for the register whose constant is zero.
 VReg IndexMath::with_scalar(const IndexForm& form, const ThreadPart& part) {
-  if (form.scalar == kNoScalar) return thread_index(form, part, kNoVReg);
+  if (form.scalar == kNoScalar) return thread_index(part, kNoVReg);
   if (part.segments.empty() && part.odd_bits.empty()) return scalars_.operand(form.scalar);
   ScalarId inner;
   const int shift = scalars_.shift_of(form.scalar, &inner);
   if (shift >= 0 && any_cover(form, part)) {
-    return thread_index(form, part, scalars_.general(form.scalar));  // or-ed in by the same LOP3
+    return thread_index(part, scalars_.general(form.scalar));  // or-ed in by the same LOP3
   }
-  const VReg thread = thread_index(form, part, kNoVReg);
+  const VReg thread = thread_index(part, kNoVReg);
   if (shift >= 0) {
     return b_.value(Opcode::kAlu, "LEA", {scalars_.operand(inner), thread},
                     static_cast<std::uint32_t>(shift));

@@ -24,8 +24,7 @@ struct Address {
 /// gets an address of its own (seen in softmax, layer_norm and vector_add listings).
 class IndexMath {
  public:
-  IndexMath(Builder& builder, ScalarGraph& scalars, int num_warps)
-      : b_(builder), scalars_(scalars), num_warps_(num_warps) {}
+  IndexMath(Builder& builder, ScalarGraph& scalars) : b_(builder), scalars_(scalars) {}
 
   VReg tid();
   /// The constant that a register adds to the index of its thread.
@@ -64,13 +63,12 @@ class IndexMath {
   bool any_cover(const IndexForm& form, const ThreadPart& part) const;
   VReg shifted_tid(int shift);
   VReg masked(const Segment& segment, VReg also);
-  VReg thread_index(const IndexForm& form, const ThreadPart& part, VReg also);
+  VReg thread_index(const ThreadPart& part, VReg also);
   VReg with_scalar(const IndexForm& form, const ThreadPart& part);
   VReg compute(const IndexForm& form, std::int64_t offset);
 
   Builder& b_;
   ScalarGraph& scalars_;
-  int num_warps_;
   VReg tid_ = kNoVReg;
   std::map<int, VReg> shifted_;
   std::map<Key, VReg> indices_;

@@ -30,7 +30,7 @@ Lowering::Lowering(const kernel::Module& module, const kernel::Function& functio
       num_warps_(warps_of(module)),
       builder_(out_.code),
       scalars_(builder_),
-      index_math_(builder_, scalars_, num_warps_),
+      index_math_(builder_, scalars_),
       states_(function.value_count),
       uses_(function.value_count) {}
 
@@ -84,16 +84,22 @@ std::uint32_t Lowering::line_of(const kernel::Op& op) {
 }
 
 bool Lowering::lower(const kernel::Op& op) {
-  const LowerOp how = find_lowering(op.name());
-  if (!how) {
-    return error(op, fmt::format("'{}' is not yet lowered for the GPU", op.name()));
-  }
   builder_.set_line(line_of(op));
-  return how(*this, op);
+  return find_lowering(op.name())(*this, op);
+}
+
+void Lowering::refuse_unknown_ops() {
+  walk(*function_.op->regions[0], [&](const kernel::Op& op) {
+    if (!is_lowered(op.name())) {
+      error(op, fmt::format("'{}' is not yet lowered for the GPU", op.name()));
+    }
+  });
 }
 
 Expected<Lowered> Lowering::run() {
   count_uses();
+  refuse_unknown_ops();
+  if (diagnostics_.has_errors()) return fail(std::move(diagnostics_));
   bind_arguments();
   const auto& entry = function_.entry();
   if (function_.op->regions[0]->blocks.size() != 1) {
@@ -101,7 +107,9 @@ Expected<Lowered> Lowering::run() {
   }
   builder_.set_line(line_of(*function_.op));
   builder_.emit(Opcode::kLdc, "LDC", {}, {}, kStackPointerParameter);  // the stack pointer, R1
-  for (const auto& op : entry.ops) lower(*op);
+  for (const auto& op : entry.ops) {
+    if (!lower(*op)) break;  // what follows may need what is missing
+  }
   if (diagnostics_.has_errors()) return fail(std::move(diagnostics_));
   out_.shared_bytes = shared_bytes_;
   return std::move(out_);
@@ -140,6 +148,7 @@ const std::vector<Element>& Lowering::elements(const kernel::Value& value) {
   if (s.kind == ValueKind::kElements && s.elements.empty() && !value.def) {
     s.elements = {{builder_.value(Opcode::kLdc, "LDC", {}, value.index)}};
   }
+  if (s.kind == ValueKind::kPointer) return no_elements_;
   if (s.kind == ValueKind::kElements || !s.elements.empty()) return s.elements;
   const std::uint32_t count = s.layout ? s.layout->register_count() : 1;
   for (std::uint32_t r = 0; r < count; ++r) {
@@ -231,7 +240,11 @@ bool Lowering::combine(const kernel::Op& op, std::span<const Element> left,
   for (const auto& inner : body.ops) {
     if (inner->name() == "tt.reduce.return") {
       result.clear();
-      for (const kernel::Value* v : inner->operands) result.push_back(elements(*v)[0]);
+      for (const kernel::Value* v : inner->operands) {
+        const auto& all = elements(*v);
+        if (all.empty()) return error(*inner, "the combining region returns no number");
+        result.push_back(all[0]);
+      }
       return true;
     }
     for (const auto& r : inner->results) state(*r) = {};

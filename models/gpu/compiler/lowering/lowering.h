@@ -22,6 +22,8 @@ class Lowering;
 using LowerOp = bool (*)(Lowering&, const kernel::Op&);
 /// The lowering of an op by name, or null.
 LowerOp find_lowering(std::string_view op);
+/// Whether an op has a lowering, its own or as part of the op around it (the returns of regions).
+bool is_lowered(std::string_view op);
 
 /// What the lowering of a function leaves.
 struct Lowered {
@@ -51,7 +53,8 @@ class Lowering {
   ValueState& operand(const kernel::Op& op, std::size_t i) { return states_[op.operands[i]->id]; }
   /// The layout of a tile's type, remembered; null (and an error reported) if it is not modelled.
   const kernel::LinearLayout* layout(kernel::Type type, const kernel::Op& op);
-  /// The elements of a value in registers; closed forms and masks are computed now.
+  /// The elements of a value in registers; closed forms and masks are computed now. None for
+  /// pointers.
   const std::vector<Element>& elements(const kernel::Value& value);
   /// The element as a register: constants are moved into one.
   VReg in_register(const Element& element);
@@ -95,7 +98,7 @@ class Lowering {
  private:
   void count_uses();
   void bind_arguments();
-  void choose_uniform();
+  void refuse_unknown_ops();
   std::uint32_t line_of(const kernel::Op& op);
 
   const kernel::Module& module_;
@@ -108,6 +111,7 @@ class Lowering {
   IndexMath index_math_;
   kernel::AxisAnalysis axes_;
   Diagnostics diagnostics_;
+  std::vector<Element> no_elements_;
   std::vector<ValueState> states_;                    // [value id]
   std::vector<std::vector<const kernel::Op*>> uses_;  // [value id]
   std::map<std::pair<kernel::Attr, std::vector<std::int64_t>>,

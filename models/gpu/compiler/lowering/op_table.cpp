@@ -66,4 +66,8 @@ LowerOp find_lowering(std::string_view op) {
   return it == table.end() ? nullptr : it->second;
 }
 
+bool is_lowered(std::string_view op) {
+  return op == "tt.reduce.return" || find_lowering(op) != nullptr;
+}
+
 }  // namespace xpusim::gpu

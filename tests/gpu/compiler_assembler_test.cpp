@@ -1,0 +1,163 @@
+// The assembler's passes one by one, on a few instructions each.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "models/gpu/compiler/assembler/assembler.h"
+#include "models/gpu/compiler/lowering/builder.h"
+
+namespace xpusim::gpu {
+namespace {
+
+int count(const MachineCode& code, std::string_view mnemonic) {
+  int n = 0;
+  for (const auto& block : code.blocks) {
+    for (const auto& i : block.code) n += i.mnemonic == mnemonic;
+  }
+  return n;
+}
+
+VReg load(Builder& b, VReg address) {
+  const VReg to = b.general();
+  b.emit(Opcode::kLdg, "LDG.E", {to}, {address}).effect = MemoryEffect::kGlobalLoad;
+  return to;
+}
+
+void store(Builder& b, VReg address, VReg value, VReg guard = kNoVReg) {
+  MachineInstruction& i = b.emit(Opcode::kStg, "STG.E", {}, {address, value});
+  i.effect = MemoryEffect::kGlobalStore;
+  i.guard = guard;
+}
+
+TEST(Assembler, WhatIsComputedTwiceIsComputedOnce) {
+  MachineCode code;
+  Builder b(code);
+  const VReg tid = b.value(Opcode::kS2r, "S2R", {});
+  const VReg x = b.value(Opcode::kAlu, "LOP3", {tid}, 31);
+  const VReg y = b.value(Opcode::kAlu, "LOP3", {tid}, 31);
+  const VReg z = b.value(Opcode::kAlu, "LOP3", {tid}, 63);
+  store(b, x, y);
+  store(b, x, z);
+  simplify(code);
+  EXPECT_EQ(count(code, "LOP3"), 2);
+}
+
+TEST(Assembler, APredicateIsNotTakenForANumberOfTheSameSources) {
+  MachineCode code;
+  Builder b(code);
+  const VReg tid = b.value(Opcode::kS2r, "S2R", {});
+  const VReg x = b.value(Opcode::kAlu, "LOP3", {tid}, 31);
+  const VReg p = b.predicate();
+  b.emit(Opcode::kAlu, "LOP3", {p}, {tid}, 31);
+  store(b, tid, x, p);
+  simplify(code);
+  EXPECT_EQ(count(code, "LOP3"), 2);
+}
+
+TEST(Assembler, WhatNobodyReadsGoes) {
+  MachineCode code;
+  Builder b(code);
+  const VReg tid = b.value(Opcode::kS2r, "S2R", {});
+  b.value(Opcode::kFma, "IMAD", {b.value(Opcode::kAlu, "LOP3", {tid})});
+  simplify(code);
+  EXPECT_TRUE(code.blocks[0].code.empty());
+}
+
+TEST(Assembler, IndependentLoadsIssueBeforeTheFirstUse) {
+  MachineCode code;
+  Builder b(code);
+  const VReg tid = b.value(Opcode::kS2r, "S2R", {});
+  std::vector<VReg> sums;
+  for (int n = 0; n < 4; ++n) {
+    const VReg x = load(b, tid);
+    sums.push_back(b.value(Opcode::kFma, "FADD", {x, x}));
+  }
+  for (VReg s : sums) store(b, tid, s);
+  schedule(code, {}, kNoBudget);
+  const auto& c = code.blocks[0].code;
+  const auto first_use =
+      std::find_if(c.begin(), c.end(), [](auto& i) { return i.mnemonic == "FADD"; });
+  EXPECT_EQ(std::count_if(c.begin(), first_use, [](auto& i) { return i.op == Opcode::kLdg; }), 4);
+}
+
+TEST(Assembler, ABudgetOfRegistersHoldsLoadsBack) {
+  MachineCode code;
+  Builder b(code);
+  const VReg tid = b.value(Opcode::kS2r, "S2R", {});
+  VReg sum = b.value(Opcode::kAlu, "MOV", {tid});
+  for (int n = 0; n < 16; ++n) sum = b.value(Opcode::kFma, "FADD", {sum, load(b, tid)});
+  store(b, tid, sum);
+  MachineCode free = code;
+  EXPECT_GT(schedule(free, {}, kNoBudget).peak, 12);
+  EXPECT_LE(schedule(code, {}, 6).peak, 6);
+}
+
+TEST(Assembler, DeadRegistersAreReusedAndR1IsTheStackPointers) {
+  MachineCode code;
+  Builder b(code);
+  VReg x = b.value(Opcode::kS2r, "S2R", {});
+  for (int n = 0; n < 10; ++n) x = b.value(Opcode::kFma, "FADD", {x, x});
+  store(b, x, x);
+  const Allocation where = allocate(code);
+  EXPECT_EQ(where.general, 2);  // R0, and R1 which is taken
+  EXPECT_EQ(where.number[x], 0);
+}
+
+TEST(Assembler, VectorsLieSideBySideAndAligned) {
+  MachineCode code;
+  Builder b(code);
+  const VReg tid = b.value(Opcode::kS2r, "S2R", {});
+  Tuple words = {b.general(), b.general(), b.general(), b.general()};
+  ASSERT_TRUE(code.tie(words));
+  MachineInstruction& i = b.emit(Opcode::kLdg, "LDG.E.128", {}, {tid});
+  i.defs.assign(words.begin(), words.end());
+  for (VReg w : words) store(b, tid, w);
+  const Allocation where = allocate(code);
+  EXPECT_EQ(where.number[words[0]] % 4, 0);
+  for (std::size_t n = 1; n < 4; ++n) {
+    EXPECT_EQ(where.number[words[n]], where.number[words[0]] + n);
+  }
+}
+
+TEST(Assembler, ARegisterIsInOneVectorOnly) {
+  MachineCode code;
+  Builder b(code);
+  const VReg x = b.general(), y = b.general(), z = b.general();
+  EXPECT_TRUE(code.tie({x, y}));
+  EXPECT_TRUE(code.tie({x, y}));
+  EXPECT_FALSE(code.tie({y, z}));
+  EXPECT_FALSE(code.tie({z, z}));
+}
+
+TEST(Assembler, PredicatesBeyondSevenWaitInLaneRegisters) {
+  MachineCode code;
+  Builder b(code);
+  const VReg tid = b.value(Opcode::kS2r, "S2R", {});
+  std::vector<VReg> predicates;
+  for (std::uint32_t n = 0; n < 9; ++n) {
+    predicates.push_back(b.predicate());
+    b.emit(Opcode::kAlu, "ISETP", {predicates.back()}, {tid}, n);
+  }
+  for (VReg p : predicates) store(b, tid, tid, p);
+  spill_predicates(code);
+  EXPECT_EQ(count(code, "P2R"), 2);
+  EXPECT_EQ(count(code, "ISETP"), 9 + 2);
+  EXPECT_LE(allocate(code).predicate, kPredicates);
+}
+
+TEST(Assembler, AnIdleFmaPipeTakesOverShiftsAndMoves) {
+  MachineCode code;
+  Builder b(code);
+  const VReg tid = b.value(Opcode::kS2r, "S2R", {});
+  const VReg x = b.value(Opcode::kAlu, "SHF.L", {tid}, 2);
+  const VReg y = b.value(Opcode::kAlu, "LOP3", {x}, 4);
+  store(b, y, b.constant(7));
+  balance_pipes(code);
+  EXPECT_EQ(count(code, "IMAD.SHL.U32"), 1);
+  EXPECT_EQ(count(code, "IMAD.MOV.U32"), 1);
+  EXPECT_EQ(count(code, "LOP3"), 1);
+}
+
+}  // namespace
+}  // namespace xpusim::gpu
