@@ -278,9 +278,11 @@ Access random_access(std::mt19937& rng, const SiteLayout& l) {
     if (d == l.vector_dim) {
       a.pointers.affine.digits.push_back({a.element_bytes, 1, 0, dim});
     } else if (rng() % 2) {
-      a.pointers.affine.digits.push_back({std::int64_t{bytes} * static_cast<int>(rng() % 40), 1, 0, dim});
+      a.pointers.affine.digits.push_back(
+          {std::int64_t{bytes} * static_cast<int>(rng() % 40), 1, 0, dim});
     } else {
-      a.pointers.affine.digits.push_back({std::int64_t{bytes} * static_cast<int>(rng() % 9), 2, 3, dim});
+      a.pointers.affine.digits.push_back(
+          {std::int64_t{bytes} * static_cast<int>(rng() % 9), 2, 3, dim});
     }
   }
   std::int64_t count = 1;
