@@ -116,12 +116,12 @@ TEST(SmMemory, AFullL1QueueThrottlesWithItsOwnReason) {
   EXPECT_EQ(rig.stall(Stall::kMathPipe), 0u);
 }
 
-TEST(SmMemory, SectorsAskedForAreBoundedAndAllComeBack) {
+TEST(SmMemory, LinesAskedForAreBoundedAndAllComeBack) {
   std::vector<Instruction> code;
   for (int v = 0; v < 16; ++v) code.push_back(load(0, 0, static_cast<std::uint16_t>(v)));
   code.push_back(use(1));
   Rig rig(program(std::move(code), 4, 16));
-  rig.params.mio.outstanding_sectors = 64;
+  rig.params.mio.outstanding_lines = 16;
   rig.blocks = 12;
   rig.source.write = [](BlockRun& run) {
     run.trace.add_access(0) = row_access(1 << 20 | run.index << 14, 2048);
@@ -131,7 +131,7 @@ TEST(SmMemory, SectorsAskedForAreBoundedAndAllComeBack) {
   EXPECT_EQ(c.load_sectors, 12u * 2048u * 4u / 32u);
   EXPECT_EQ(c.sectors_requested, c.load_sectors - c.load_sectors_hit);
   EXPECT_EQ(c.sectors_requested, c.sectors_done);
-  // Little's law: 64 sectors every 100 cycles.
+  // Little's law: 16 lines, 64 sectors, every 100 cycles.
   EXPECT_GT(rig.dispatcher->end(), c.sectors_requested / 64 * 100);
 }
 

@@ -35,6 +35,12 @@ void for_each_part(const SectorRequest& r, F&& f) {
   if (second) f(r.address - offset + memory::kBlockBytes, second);
 }
 
+std::uint32_t lines_in(std::uint32_t sectors) {
+  std::uint32_t n = 0;
+  for (; sectors != 0; sectors >>= kSectorsOfLine) n += (sectors & 0xfu) != 0;
+  return n;
+}
+
 std::uint16_t request_kind(Action action) {
   switch (action) {
     case Action::kStore:
@@ -55,7 +61,7 @@ Lsu::Lsu(const MioParams& p, std::int64_t l1_bytes)
       l1_latency_(static_cast<std::uint32_t>(p.l1_latency)),
       fill_latency_(static_cast<std::uint32_t>(p.fill_latency)),
       request_interval_(static_cast<std::uint32_t>(p.request_interval)),
-      limit_(static_cast<std::uint32_t>(p.outstanding_sectors)),
+      limit_(static_cast<std::uint32_t>(p.outstanding_lines)),
       mio_starts_(kSubCores * mio_depth_, 0),
       lg_starts_(static_cast<std::size_t>(p.lg_queue), 0),
       l1_(l1_bytes, p.l1_ways) {}
@@ -166,7 +172,7 @@ void Lsu::send(std::uint32_t access, std::uint64_t address, std::uint32_t sector
   r.waiters = kNone;
   ++accesses_[access].left;
   const auto n = static_cast<std::uint32_t>(std::popcount(sectors));
-  if (accesses_[access].action == Action::kLoad) outstanding_ += n;
+  if (accesses_[access].action == Action::kLoad) outstanding_ += lines_in(sectors);
   counters_.sectors_requested += n;
   ++counters_.messages;
   port_free_ = std::max(at, port_free_);
@@ -203,7 +209,7 @@ const std::vector<Completion>& Lsu::receive(const engine::Message& message, std:
   const auto n = static_cast<std::uint32_t>(std::popcount(r.sectors));
   counters_.sectors_done += n;
   if (r.fills) {
-    outstanding_ -= n;
+    outstanding_ -= lines_in(r.sectors);
     for (std::uint32_t i = 0; i < r.lines.size(); ++i) {
       const auto mask = static_cast<std::uint8_t>((r.sectors >> (i * kSectorsOfLine)) & 0xfu);
       if (mask) l1_.fill(r.lines[i], r.address + i * memory::kLineBytes, mask);

@@ -44,7 +44,7 @@ struct Completion {
 /// 128 bytes a cycle). Global memory instructions go on to the L1's own queue, whose tag stage
 /// takes a cycle a wavefront, and from there to the memory system, a message for what misses of
 /// each aligned 512 bytes. Stages are timestamps; only what waits for room among the outstanding
-/// sectors is a real queue. Left out: the write-back port of the register file, replays of
+/// lines is a real queue. Left out: the write-back port of the register file, replays of
 /// misaligned vectors, and the sharing of the data stage between global and shared memory.
 class Lsu {
  public:
@@ -74,7 +74,7 @@ class Lsu {
   /// call).
   const std::vector<Completion>& receive(const engine::Message& message, std::uint32_t now);
 
-  std::uint32_t outstanding_sectors() const { return outstanding_; }
+  std::uint32_t outstanding_lines() const { return outstanding_; }
   const LsuCounters& counters() const { return counters_; }
 
  private:
@@ -95,7 +95,7 @@ class Lsu {
   struct Waiter {
     std::uint32_t access = kNone, next = kNone;
   };
-  struct Deferred {  // waits for room among the outstanding sectors
+  struct Deferred {  // waits for room among the outstanding lines
     std::uint32_t access, queue_slot, served;
     WarpFootprint footprint;
   };
@@ -111,8 +111,7 @@ class Lsu {
   void arrived(std::uint32_t access, std::uint32_t now);
   void count(Action action, const WarpFootprint& footprint);
   bool has_room(Action action, const WarpFootprint& footprint) const {
-    return action != Action::kLoad || outstanding_ == 0 ||
-           outstanding_ + footprint.sectors <= limit_;
+    return action != Action::kLoad || outstanding_ == 0 || outstanding_ + footprint.lines <= limit_;
   }
 
   engine::OutPort* memory_ = nullptr;
@@ -126,7 +125,7 @@ class Lsu {
   std::uint32_t lg_next_ = 0;
 
   L1Cache l1_;
-  std::uint32_t outstanding_ = 0;
+  std::uint32_t outstanding_ = 0;  // lines of loads
   std::vector<Access> accesses_;
   std::vector<Request> requests_;
   std::vector<Waiter> waiters_;

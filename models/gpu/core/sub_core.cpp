@@ -151,8 +151,11 @@ void SubCore::account(std::uint32_t w, std::uint32_t now, const IssueWord& in) {
   // The warp's own life: what held it, then the port, then other warps.
   const std::uint32_t held = std::max(ready, v.last);
   const std::uint32_t free = std::clamp(port_free_[port_[w]], held, now);
+  // A pipe's first cycle goes to the warp that was picked for it; a queue is full for all of it.
   const std::uint32_t taken =
-      std::clamp(port_free_[port_[w]] + 1 - interval_[port_[w]], held, free);
+      reason == Stall::kMathPipe
+          ? std::clamp(port_free_[port_[w]] + 1 - interval_[port_[w]], held, free)
+          : held;
   warp_stalls_[static_cast<std::size_t>(v.why)] += held - v.last;
   warp_stalls_[static_cast<std::size_t>(reason)] += free - taken;
   warp_stalls_[static_cast<std::size_t>(Stall::kNotSelected)] += now - held - (free - taken);
