@@ -37,7 +37,7 @@ class MosaicBinder {
     if (problems_.has_errors()) return fail(std::move(problems_));
     PreparedLaunch out;
     out.windows = std::make_unique<WindowSet>(std::move(windows), plan_.grid);
-    out.body = std::make_unique<MosaicBody>(std::move(interpreter), std::move(arguments_));
+    out.body = std::make_unique<MosaicBody>(std::move(interpreter), std::move(arguments_), memory_);
     return out;
   }
 

@@ -249,5 +249,25 @@ TEST(Engine, TickAllEqualsSkipping) {
   EXPECT_EQ(skip.memory->seen.size(), all.memory->seen.size());
 }
 
+TEST(Engine, TickAllEqualsSkippingWithARealHbm) {
+  const auto run = [](engine::Scheduler::Mode mode, bool leap) {
+    auto program = parse_program(Bench::header() + kPipeline, "test");
+    WindowSet windows(in_and_out(1, 2), {12});
+    SimulationOptions options;
+    options.mode = mode;
+    options.leap = leap;
+    auto result = simulate(TpuParams{}, *program, windows, nullptr, options);
+    EXPECT_TRUE(result) << (result ? "" : result.error().str());
+    return *result;
+  };
+  const auto skip = run(engine::Scheduler::Mode::kSkip, true);
+  const auto all = run(engine::Scheduler::Mode::kTickAll, false);
+  EXPECT_EQ(skip.cycles, all.cycles);
+  EXPECT_EQ(skip.activity, all.activity);
+  EXPECT_EQ(skip.hbm_cycles, all.hbm_cycles);
+  EXPECT_EQ(skip.dma_read_bytes, 12u * 2048);
+  EXPECT_EQ(skip.hbm.write_bytes, 6u * 1024);
+}
+
 }  // namespace
 }  // namespace xpusim::tpu

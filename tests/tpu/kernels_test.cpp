@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <map>
+#include <span>
 
 #include "tests/tpu/harness.h"
 
@@ -118,6 +120,99 @@ TEST(Kernels, DoesLayerNormGiveTheRightValuesAndFetchItsWeightsOnce) {
     }
   }
   EXPECT_EQ(test::counter(report, "window_fetches"), 64 + 2);
+}
+
+TEST(Kernels, DoCopiesThatAKernelStartsItselfGiveTheRightValues) {
+  for (const char* kernel : {"manual_dma", "double_buffer"}) {
+    LaunchFixture f(pallas(kernel), {{"x", DType::kF32, {4096, 1024}, test::randn(1)},
+                                     {"o", DType::kF32, {4096, 1024}, test::zeros()}});
+    const auto report = test::run_on(test::params_of("tpu_v6e"), f);
+    const auto x = f.values("x"), o = f.values("o");
+    const bool twice = std::string(kernel) == "manual_dma";
+    for (std::size_t i = 0; i < o.size(); i += 1009) {
+      const double want = twice ? 2 * x[i] : std::tanh(x[i]);
+      ASSERT_NEAR(o[i], want, 1e-5 * std::abs(want)) << kernel << i;
+    }
+    EXPECT_EQ(test::counter(report, "dma_bytes"), 2.0 * 4096 * 1024 * 4);
+    EXPECT_EQ(test::ledger_sum(report), report.cycles);
+  }
+}
+
+TEST(Kernels, DoPrefetchedIndicesPickTheBlocks) {
+  LaunchFixture f(pallas("gather_blocks"), {{"index", DType::kI32, {256}, {}},
+                                            {"x", DType::kF32, {8192, 1024}, test::randn(1)},
+                                            {"o", DType::kF32, {2048, 1024}, test::zeros()}});
+  std::vector<std::int32_t> index(256);
+  for (std::size_t i = 0; i < index.size(); ++i) index[i] = static_cast<std::int32_t>(i * 7 % 1024);
+  f.memory.write(f.memory.find("index")->address, std::as_bytes(std::span(index)));
+  const auto report = test::run_on(test::params_of("tpu_v5e"), f);
+  const auto x = f.values("x"), o = f.values("o");
+  for (std::size_t row = 0; row < 2048; row += 5) {
+    const std::size_t from = static_cast<std::size_t>(index[row / 8]) * 8 + row % 8;
+    for (std::size_t c = 0; c < 1024; c += 100) ASSERT_EQ(o[row * 1024 + c], x[from * 1024 + c]);
+  }
+  EXPECT_EQ(test::counter(report, "window_fetches"), 256);
+}
+
+TEST(Kernels, DoesALoopWhoseTripsDependOnDataRunAsOftenAsItShould) {
+  std::uint64_t cycles[2];
+  for (std::int32_t length : {8, 512}) {
+    LaunchFixture f(pallas("sum_rows_by_length"),
+                    {{"length", DType::kI32, {64}, {}},
+                     {"x", DType::kF32, {64, 512, 128}, test::randn(1)},
+                     {"o", DType::kF32, {64, 8, 128}, test::zeros()}});
+    const std::vector<std::int32_t> lengths(64, length);
+    f.memory.write(f.memory.find("length")->address, std::as_bytes(std::span(lengths)));
+    const auto report = test::run_on(test::params_of("tpu_v6e"), f);
+    EXPECT_EQ(test::counter(report, "vector_alu_ops"), 64.0 * (1 + length / 8));  // 1: the zeros
+    cycles[length == 512] = static_cast<std::uint64_t>(test::counter(report, "bundles"));
+    const auto x = f.values("x"), o = f.values("o");
+    double sum = 0;
+    for (std::int32_t r = 0; r < length; r += 8) sum += x[static_cast<std::size_t>(r) * 128];
+    EXPECT_NEAR(o[0], sum, 1e-4);
+  }
+  EXPECT_GT(cycles[1], cycles[0]);
+}
+
+/// Keeps what a trace is told.
+class RecordingSink : public trace::Sink {
+ public:
+  trace::LaneId lane(std::string_view path) override {
+    lanes.emplace_back(path);
+    return static_cast<trace::LaneId>(lanes.size() - 1);
+  }
+  trace::NameId name(std::string_view text) override {
+    names.emplace_back(text);
+    return static_cast<trace::NameId>(names.size() - 1);
+  }
+  void slice(trace::LaneId lane, trace::NameId name, std::uint64_t begin,
+             std::uint64_t end) override {
+    EXPECT_LT(begin, end);
+    EXPECT_GE(begin, last_end[lane]) << lanes[lane] << " " << names[name];
+    last_end[lane] = end;
+    ++slices[lanes[lane]];
+  }
+  void counter(trace::LaneId, std::uint64_t, double) override {}
+  Expected<void> finish() override { return {}; }
+
+  std::vector<std::string> lanes, names;
+  std::map<trace::LaneId, std::uint64_t> last_end;
+  std::map<std::string, int> slices;
+};
+
+TEST(Trace, ShowsBodiesWaitsTransfersAndWindowsInOrder) {
+  LaunchFixture f(pallas("hbm_copy_r1024"), {{"x", DType::kBF16, {16384, 1024}, test::randn(1)},
+                                             {"o", DType::kBF16, {16384, 1024}, test::zeros()}});
+  Machine machine("v6e", test::params_of("tpu_v6e"), std::nullopt);
+  RecordingSink sink;
+  run::LaunchOptions options;
+  options.values = false;
+  options.trace = &sink;
+  ASSERT_TRUE(machine.launch(f.launch, f.memory, options));
+  EXPECT_GE(sink.slices["tpu.core.issue"], 16);
+  EXPECT_EQ(sink.slices["tpu.core.window.x_ref[0]"], 8);
+  EXPECT_EQ(sink.slices["tpu.core.window.o_ref[1]"], 8);
+  EXPECT_EQ(sink.slices["tpu.dma[0]"], 4);  // 32 transfers over 8 engines
 }
 
 }  // namespace

@@ -52,6 +52,8 @@ class Lowering {
   }
 
   void control(const TileOp& op, const std::vector<PlacedRegion>& regions) {
+    if (op.kind == TileOp::Kind::kStartDma) return mark(Opcode::kStartDma, 0, op.line);
+    if (op.kind == TileOp::Kind::kWaitDma) return mark(Opcode::kWaitDma, 0, op.line);
     if (op.kind == TileOp::Kind::kFor) {
       const Opcode begin = op.trips >= 0 ? Opcode::kLoop : Opcode::kLoopBySite;
       mark(begin, op.trips >= 0 ? op.trips : op.site, op.line);

@@ -283,6 +283,38 @@ void MosaicFront::alias(const Op& o) {
   buffers_[o.result()->id] = buffers_[o.operands[0]->id];
 }
 
+/// A part of a memref: an offset, computed by the scalar unit.
+void MosaicFront::slice(const Op& o) {
+  buffers_[o.result()->id] = buffers_[o.operands[0]->id];
+  for (std::size_t i = 1; i < o.operands.size(); ++i) {
+    if (!constant_of(*o.operands[i])) {
+      build_.scalar_op(Opcode::kSMul, {}, build_.scalar(Element::kI32));
+    }
+  }
+}
+
+/// A copy between HBM and VMEM that the kernel starts itself.
+void MosaicFront::start_dma(const Op& o) {
+  const Value *source = o.operand_of(0), *target = o.operand_of(2);
+  if (o.operand_of(4)) return refuse(o, "copies to other chips are not modelled");
+  const auto in_hbm = [](const Value& v) { return in_space(v, "any") || in_space(v, "hbm"); };
+  const bool fetch = in_hbm(*source) && in_space(*target, "vmem");
+  if (!fetch && !(in_space(*source, "vmem") && in_hbm(*target))) {
+    return refuse(o, "only copies between HBM and VMEM are modelled");
+  }
+  constexpr int kDescriptorWords = 4;
+  for (int i = 0; i < kDescriptorWords; ++i) build_.scalar_op(Opcode::kSStore, {}, kNoValue);
+  TileOp op;
+  op.kind = TileOp::Kind::kStartDma;
+  build_.control(std::move(op));
+}
+
+void MosaicFront::wait_dma(const Op&) {
+  TileOp op;
+  op.kind = TileOp::Kind::kWaitDma;
+  build_.control(std::move(op));
+}
+
 void MosaicFront::nothing(const Op&) {}
 
 MosaicFront::Handler MosaicFront::handler(std::string_view name) {
@@ -307,6 +339,10 @@ MosaicFront::Handler MosaicFront::handler(std::string_view name) {
       {"memref.store", &MosaicFront::scalar_store},
       {"tpu.trace_start", &MosaicFront::nothing},
       {"tpu.trace_stop", &MosaicFront::nothing},
+      {"tpu.memref_slice", &MosaicFront::slice},
+      {"tpu.memref_squeeze", &MosaicFront::alias},
+      {"tpu.enqueue_dma", &MosaicFront::start_dma},
+      {"tpu.wait_dma2", &MosaicFront::wait_dma},
       {"scf.for", &MosaicFront::for_loop},
       {"scf.if", &MosaicFront::if_else},
       {"scf.yield", &MosaicFront::nothing},

@@ -54,6 +54,9 @@ class MosaicFront {
   void scalar(const kernel::Op& op);
   void alias(const kernel::Op& op);
   void nothing(const kernel::Op& op);
+  void slice(const kernel::Op& op);
+  void start_dma(const kernel::Op& op);
+  void wait_dma(const kernel::Op& op);
   void for_loop(const kernel::Op& op);
   void if_else(const kernel::Op& op);
   void yield_to(const kernel::Block& block, const std::vector<std::uint16_t>& carried);

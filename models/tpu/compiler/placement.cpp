@@ -7,7 +7,10 @@ namespace {
 
 using Kind = TileOp::Kind;
 
-bool is_control(const TileOp& op) { return op.kind == Kind::kFor || op.kind == Kind::kIf; }
+bool is_control(const TileOp& op) {
+  return op.kind == Kind::kFor || op.kind == Kind::kIf || op.kind == Kind::kStartDma ||
+         op.kind == Kind::kWaitDma;
+}
 
 class Placer {
  public:

@@ -40,13 +40,15 @@ struct TileRegion;
 
 struct TileOp {
   enum class Kind : std::uint8_t {
-    kLoad,     ///< VMEM to registers
-    kStore,    ///< operand 0 to VMEM, over `grid`
-    kCompute,  ///< one instruction a register of `grid`
-    kReduce,   ///< operand 0, over `grid`, along `axis`
-    kScalar,   ///< one scalar instruction
-    kFor,      ///< regions[0] `trips` times, or as often as the step's execution decided
-    kIf,       ///< regions[0] or regions[1], as the step's execution decided
+    kLoad,      ///< VMEM to registers
+    kStore,     ///< operand 0 to VMEM, over `grid`
+    kCompute,   ///< one instruction a register of `grid`
+    kReduce,    ///< operand 0, over `grid`, along `axis`
+    kScalar,    ///< one scalar instruction
+    kFor,       ///< regions[0] `trips` times, or as often as the step's execution decided
+    kIf,        ///< regions[0] or regions[1], as the step's execution decided
+    kStartDma,  ///< a DMA of the kernel's own
+    kWaitDma,   ///< a wait for one
   } kind = Kind::kCompute;
   enum class Axis : std::uint8_t { kColumns, kRows, kBoth } axis = Axis::kColumns;
 

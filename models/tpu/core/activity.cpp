@@ -3,17 +3,10 @@
 namespace xpusim::tpu {
 
 std::string_view name(Reason reason) {
-  static constexpr std::array<std::string_view, kReasons> kNames = {"issued",
-                                                                    "vector_delay_wait",
-                                                                    "scalar_delay_wait",
-                                                                    "erf_result_wait",
-                                                                    "eup_reserved",
-                                                                    "trf_result_wait",
-                                                                    "xlu_path_reserved",
-                                                                    "taken_branch",
-                                                                    "sync_wait_input",
-                                                                    "sync_wait_output",
-                                                                    "launch"};
+  static constexpr std::array<std::string_view, kReasons> kNames = {
+      "issued",          "vector_delay_wait", "scalar_delay_wait",   "erf_result_wait",
+      "eup_reserved",    "trf_result_wait",   "xlu_path_reserved",   "taken_branch",
+      "sync_wait_input", "sync_wait_output",  "sync_wait_semaphore", "launch"};
   return kNames[static_cast<std::size_t>(reason)];
 }
 

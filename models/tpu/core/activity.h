@@ -14,17 +14,18 @@ namespace xpusim::tpu {
 /// What a core spends a cycle on. Names follow the hardware counters of the v7x TensorCore where
 /// one means the same; every cycle is charged to exactly one.
 enum class Reason : std::uint8_t {
-  kIssued,           ///< a bundle issued
-  kVectorDelayWait,  ///< an operand of the vector ALU or of VMEM is not there yet
-  kScalarDelayWait,  ///< a scalar operand is not there yet
-  kErfResultWait,    ///< a result of the EUP is not there yet
-  kEupReserved,      ///< the EUP still takes its last instruction
-  kTrfResultWait,    ///< a result of the XLU is not there yet
-  kXluPathReserved,  ///< every XLU still takes its last instruction
-  kTakenBranch,      ///< a loop's back edge
-  kSyncWaitInput,    ///< SYNC_WAIT for a DMA that brings a block
-  kSyncWaitOutput,   ///< SYNC_WAIT for a DMA that takes a block away
-  kLaunch,           ///< from the launch to the first bundle
+  kIssued,             ///< a bundle issued
+  kVectorDelayWait,    ///< an operand of the vector ALU or of VMEM is not there yet
+  kScalarDelayWait,    ///< a scalar operand is not there yet
+  kErfResultWait,      ///< a result of the EUP is not there yet
+  kEupReserved,        ///< the EUP still takes its last instruction
+  kTrfResultWait,      ///< a result of the XLU is not there yet
+  kXluPathReserved,    ///< every XLU still takes its last instruction
+  kTakenBranch,        ///< a loop's back edge
+  kSyncWaitInput,      ///< SYNC_WAIT for a DMA that brings a block
+  kSyncWaitOutput,     ///< SYNC_WAIT for a DMA that takes a block away
+  kSyncWaitSemaphore,  ///< SYNC_WAIT for a DMA that the kernel started itself
+  kLaunch,             ///< from the launch to the first bundle
   kCount
 };
 std::string_view name(Reason reason);

@@ -26,9 +26,11 @@ struct Run {
 /// A transfer between HBM and a VMEM buffer. Strided rows are runs.
 struct Descriptor {
   std::vector<Run> runs;
-  bool write = false;                  ///< VMEM to HBM
-  std::uint32_t window = 0, slot = 0;  ///< whom its completion concerns
-  trace::NameId label = 0;             ///< in the trace
+  bool write = false;  ///< VMEM to HBM
+  /// Whom its completion concerns: a window and its copy, or (kNoWindow) a semaphore by number.
+  std::uint32_t window = 0, slot = 0;
+  static constexpr std::uint32_t kNoWindow = ~0u;
+  trace::NameId label = 0;  ///< in the trace
 };
 
 /// The descriptors in flight, as they lie in the core's SMEM: the core writes them, engines read

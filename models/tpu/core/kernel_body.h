@@ -2,7 +2,9 @@
 
 // The functional side of a grid step.
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "models/tpu/core/windows.h"
 #include "sim/exec/interpreter.h"
@@ -16,6 +18,17 @@ class KernelBody {
   virtual ~KernelBody() = default;
   /// Runs the current step; false when the kernel fails (`error` says why).
   virtual bool run(WindowSet& windows) = 0;
+  /// A DMA of the kernel's own, at which its execution stands.
+  struct Dma {
+    bool wait = false;           ///< a wait for one
+    std::int64_t semaphore = 0;  ///< whose flag it raises or waits for
+    bool write = false;          ///< VMEM to HBM
+    std::vector<Run> runs;       ///< in HBM
+  };
+  /// What the execution stands at; none at the end of the step, or in a body without own DMAs.
+  virtual std::optional<Dma> dma() { return std::nullopt; }
+  /// Performs that and goes on to the next one or to the end; false when the kernel fails.
+  virtual bool resume() { return true; }
   virtual const exec::BlockTrace& trace() const = 0;
   virtual const exec::ExecError& error() const = 0;
   virtual const exec::WorkCounts& counts() const = 0;

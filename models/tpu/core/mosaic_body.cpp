@@ -3,10 +3,34 @@
 #include <utility>
 
 namespace xpusim::tpu {
+namespace {
+
+/// The runs of a slice of a tensor in HBM. Its dimensions are told by their strides.
+void view_runs(const exec::DeviceMemory& memory, const exec::View& view, std::vector<Run>& runs) {
+  const exec::Allocation* tensor = memory.find(view.address);
+  if (!tensor) return;
+  const std::size_t rank = tensor->shape.size();
+  std::vector<std::int64_t> low(rank), high(rank);
+  std::int64_t rest = view.offset, stride = 1;
+  for (std::int64_t extent : tensor->shape) stride *= extent;
+  std::size_t k = 0;  // the view's next dimension
+  for (std::size_t d = 0; d < rank; ++d) {
+    stride /= tensor->shape[d];
+    low[d] = rest / stride;
+    rest %= stride;
+    const bool own = k < view.shape.size() && view.strides[k] == stride;
+    high[d] = low[d] + (own ? view.shape[k] : 1);
+    if (own) ++k;
+  }
+  TiledArray(tensor->address, tensor->shape, kernel::byte_size(tensor->dtype))
+      .runs(low, high, runs);
+}
+
+}  // namespace
 
 MosaicBody::MosaicBody(std::unique_ptr<exec::StepInterpreter> interpreter,
-                       std::vector<BodyArgument> arguments)
-    : interpreter_(std::move(interpreter)), arguments_(std::move(arguments)) {
+                       std::vector<BodyArgument> arguments, const exec::DeviceMemory& memory)
+    : memory_(memory), interpreter_(std::move(interpreter)), arguments_(std::move(arguments)) {
   for (BodyArgument& a : arguments_) {
     if (a.window < 0) interpreter_->bind(a.argument, {a.bytes, a.dtype, a.shape});
   }
@@ -19,6 +43,15 @@ bool MosaicBody::run(WindowSet& windows) {
     interpreter_->bind(a.argument, {windows.payload(window), a.dtype, a.shape});
   }
   interpreter_->start(windows.grid_index());
+  return run_to_dma();
+}
+
+bool MosaicBody::resume() {
+  interpreter_->perform();
+  return run_to_dma();
+}
+
+bool MosaicBody::run_to_dma() {
   while (true) {
     switch (interpreter_->advance()) {
       case exec::StepInterpreter::State::kDone:
@@ -26,10 +59,29 @@ bool MosaicBody::run(WindowSet& windows) {
       case exec::StepInterpreter::State::kFailed:
         return false;
       case exec::StepInterpreter::State::kAtEffect:
+        if (dma()) return true;
         interpreter_->perform();
         break;
     }
   }
+}
+
+/// The effect at which the interpreter stands, if it is a DMA.
+std::optional<KernelBody::Dma> MosaicBody::dma() {
+  const kernel::Op* op = interpreter_->effect();
+  if (!op) return std::nullopt;
+  const bool wait = op->name() == "tpu.wait_dma2";
+  if (!wait && op->name() != "tpu.enqueue_dma") return std::nullopt;
+  Dma d;
+  d.wait = wait;
+  const exec::View& semaphore = interpreter_->view(*op->operand_of(wait ? 0 : 3));
+  d.semaphore = (static_cast<std::int64_t>(semaphore.argument) << 32) | semaphore.offset;
+  if (wait) return d;
+  const exec::View& source = interpreter_->view(*op->operand_of(0));
+  const exec::View& target = interpreter_->view(*op->operand_of(2));
+  d.write = target.address != 0;
+  view_runs(memory_, d.write ? target : source, d.runs);
+  return d;
 }
 
 }  // namespace xpusim::tpu

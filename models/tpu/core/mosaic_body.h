@@ -19,18 +19,25 @@ struct BodyArgument {
   std::vector<std::byte> bytes;
 };
 
-/// Binds the windows' current copies to the step interpreter and runs the step to its end.
+/// Binds the windows' current copies to the step interpreter and runs the step up to each DMA that
+/// the kernel starts or waits for itself, else to its end. Such a DMA's payload moves when it
+/// starts (the executor names a use before the wait), its time is the DMA engine's.
 class MosaicBody : public KernelBody {
  public:
   MosaicBody(std::unique_ptr<exec::StepInterpreter> interpreter,
-             std::vector<BodyArgument> arguments);
+             std::vector<BodyArgument> arguments, const exec::DeviceMemory& memory);
 
   bool run(WindowSet& windows) override;
+  std::optional<Dma> dma() override;
+  bool resume() override;
   const exec::BlockTrace& trace() const override { return interpreter_->trace(); }
   const exec::ExecError& error() const override { return interpreter_->error(); }
   const exec::WorkCounts& counts() const override { return interpreter_->counts(); }
 
  private:
+  bool run_to_dma();
+
+  const exec::DeviceMemory& memory_;
   std::unique_ptr<exec::StepInterpreter> interpreter_;
   std::vector<BodyArgument> arguments_;
 };

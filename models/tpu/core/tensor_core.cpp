@@ -31,7 +31,8 @@ void TensorCore::find_pure_loops() {
   const Program& program = *job_.program;
   std::vector<std::uint32_t> decisions(program.bundles.size() + 1, 0);  // before bundle b
   const auto is_decision = [](const Instruction& i) {
-    return i.op == Opcode::kIf || i.op == Opcode::kLoopBySite;
+    return i.op == Opcode::kIf || i.op == Opcode::kLoopBySite || i.op == Opcode::kStartDma ||
+           i.op == Opcode::kWaitDma;
   };
   for (std::size_t b = 0; b < program.bundles.size(); ++b) {
     const auto first = program.code.begin() + program.bundles[b].first;
@@ -79,6 +80,8 @@ bool TensorCore::is_external(Opcode op) {
     case Opcode::kWaitOut:
     case Opcode::kDrain:
     case Opcode::kBody:
+    case Opcode::kStartDma:
+    case Opcode::kWaitDma:
     case Opcode::kHalt:
       return true;
     default:
@@ -87,7 +90,8 @@ bool TensorCore::is_external(Opcode op) {
 }
 
 bool TensorCore::is_wait(Opcode op) {
-  return op == Opcode::kWaitIn || op == Opcode::kWaitOut || op == Opcode::kDrain;
+  return op == Opcode::kWaitIn || op == Opcode::kWaitOut || op == Opcode::kDrain ||
+         op == Opcode::kWaitDma;
 }
 
 Cycle TensorCore::tick(Cycle now) {
@@ -143,6 +147,10 @@ TensorCore::Next TensorCore::control(const Instruction& i) {
       return transfer(windows.write_back(window));
     case Opcode::kBody:
       return run_body();
+    case Opcode::kStartDma:
+      return start_dma();
+    case Opcode::kWaitDma:
+      return go_on();
     case Opcode::kHalt:
       halted_ = true;
       return Next::kStop;
@@ -200,9 +208,11 @@ TensorCore::Next TensorCore::transfer(std::optional<Descriptor> descriptor) {
   }
   if (!descriptor) return Next::kGoOn;
   if (sink_) {
-    descriptor->label = sink_->name(fmt::format("{} {}", descriptor->write ? "write" : "fetch",
-                                                job_.windows->name(descriptor->window)));
-    window_begin_[2 * descriptor->window + descriptor->slot] = at_ - 1;
+    const bool own = descriptor->window == Descriptor::kNoWindow;
+    descriptor->label =
+        sink_->name(fmt::format("{} {}", descriptor->write ? "write" : "fetch",
+                                own ? "own copy" : job_.windows->name(descriptor->window)));
+    if (!own) window_begin_[2 * descriptor->window + descriptor->slot] = at_ - 1;
   }
   Message m;
   m.kind = kStartDma;
@@ -212,29 +222,77 @@ TensorCore::Next TensorCore::transfer(std::optional<Descriptor> descriptor) {
   return Next::kGoOn;
 }
 
-/// Whether a wait is over; if so, the cycles since it began are charged to it.
-bool TensorCore::may_pass(const Instruction& i, Cycle now) {
+/// Whether what the instruction waits for is there.
+bool TensorCore::is_over(const Instruction& i) {
   const auto window = static_cast<std::uint32_t>(i.value);
   const WindowSet& windows = *job_.windows;
-  const bool ready = i.op == Opcode::kWaitIn    ? windows.input_ready(window)
-                     : i.op == Opcode::kWaitOut ? windows.output_ready(window)
-                                                : windows.drained(window);
-  if (!ready) {
-    waiting_ = fmt::format("a DMA of window {}", windows.name(window));
+  if (i.op == Opcode::kWaitIn) return windows.input_ready(window);
+  if (i.op == Opcode::kWaitOut) return windows.output_ready(window);
+  if (i.op == Opcode::kDrain) return windows.drained(window);
+  const auto request = job_.body ? job_.body->dma() : std::nullopt;
+  if (!request || !request->wait) return true;
+  std::uint32_t& done = semaphores_[semaphore_number(request->semaphore)].second;
+  if (done == 0) return false;
+  --done;
+  return true;
+}
+
+/// Whether a wait is over; if so, the cycles since it began are charged to it.
+bool TensorCore::may_pass(const Instruction& i, Cycle now) {
+  const bool own = i.op == Opcode::kWaitDma;
+  const std::string what =
+      own ? "own copy" : job_.windows->name(static_cast<std::uint32_t>(i.value));
+  if (!is_over(i)) {
+    waiting_ = fmt::format("the DMA of {}", what);
     return false;
   }
   if (now <= at_) return true;
-  const Reason reason = i.op == Opcode::kWaitIn ? Reason::kSyncWaitInput : Reason::kSyncWaitOutput;
+  const Reason reason = own                       ? Reason::kSyncWaitSemaphore
+                        : i.op == Opcode::kWaitIn ? Reason::kSyncWaitInput
+                                                  : Reason::kSyncWaitOutput;
   activity_.charge(job_.program->bundles[pc_].line, reason, now - at_);
-  slice(fmt::format("wait {}", windows.name(window)), at_, now);
+  slice(fmt::format("wait {}", what), at_, now);
   at_ = now;
   return true;
 }
 
+std::uint32_t TensorCore::semaphore_number(std::int64_t key) {
+  for (std::uint32_t i = 0; i < semaphores_.size(); ++i) {
+    if (semaphores_[i].first == key) return i;
+  }
+  semaphores_.emplace_back(key, 0);
+  return static_cast<std::uint32_t>(semaphores_.size() - 1);
+}
+
+/// Starts the DMA at which the body's execution stands.
+TensorCore::Next TensorCore::start_dma() {
+  auto request = job_.body ? job_.body->dma() : std::nullopt;
+  if (!request || request->wait) return Next::kGoOn;
+  Descriptor d;
+  d.runs = std::move(request->runs);
+  d.write = request->write;
+  d.window = Descriptor::kNoWindow;
+  d.slot = semaphore_number(request->semaphore);
+  transfer(std::move(d));
+  return go_on();
+}
+
+/// The body's execution goes on past its DMA or wait.
+TensorCore::Next TensorCore::go_on() {
+  if (!job_.body || job_.body->resume()) return Next::kGoOn;
+  halted_ = true;
+  return Next::kStop;
+}
+
 Cycle TensorCore::receive(const Message& message, Cycle now) {
   const Descriptor& d = job_.descriptors->at(message.tag);
-  job_.windows->complete(d);
-  if (sink_) {
+  const bool own = d.window == Descriptor::kNoWindow;
+  if (own) {
+    ++semaphores_[d.slot].second;
+  } else {
+    job_.windows->complete(d);
+  }
+  if (sink_ && !own) {
     const std::size_t lane = 2 * d.window + d.slot;
     sink_->slice(window_lanes_[lane], d.label, offset_fs_ + clock_.edge(window_begin_[lane]),
                  offset_fs_ + clock_.edge(now));

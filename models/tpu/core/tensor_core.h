@@ -75,11 +75,15 @@ class TensorCore : public sc_core::sc_module, public engine::Component {
 
   enum class Next : std::uint8_t { kGoOn, kStop };
   Next control(const Instruction& i);
+  bool is_over(const Instruction& wait);
   bool may_pass(const Instruction& wait, Cycle now);
   Next enter_loop(std::uint64_t trips, const Instruction& i);
   void end_loop(const Instruction& i, std::uint32_t line);
   Next transfer(std::optional<Descriptor> descriptor);
   Next run_body();
+  Next start_dma();
+  Next go_on();
+  std::uint32_t semaphore_number(std::int64_t key);
   Next end_grid(const Instruction& i);
   void begin_memo();
   void end_memo();
@@ -96,7 +100,8 @@ class TensorCore : public sc_core::sc_module, public engine::Component {
   IssueState state_;
   Activity activity_;
   std::vector<Frame> frames_;
-  std::vector<std::uint32_t> occurrence_;  ///< by site, in this step
+  std::vector<std::uint32_t> occurrence_;                           ///< by site, in this step
+  std::vector<std::pair<std::int64_t, std::uint32_t>> semaphores_;  ///< key, DMAs that are done
   BodyMemo memo_, recording_;
   bool recording_now_ = false;
   std::vector<bool> pure_;     ///< by bundle: a loop here takes no decision inside

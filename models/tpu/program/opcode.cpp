@@ -56,6 +56,8 @@ constexpr std::array<OpcodeInfo, static_cast<std::size_t>(Opcode::kCount)> kOpco
     {"wait.out", Slot::kMisc},
     {"drain", Slot::kMisc},
     {"body", Slot::kMisc},
+    {"dma.start", Slot::kMisc},
+    {"dma.wait", Slot::kMisc},
     {"halt", Slot::kMisc},
 }};
 

@@ -87,6 +87,8 @@ enum class Opcode : std::uint8_t {
   kWaitOut,
   kDrain,
   kBody,
+  kStartDma,
+  kWaitDma,
   kHalt,
   kCount
 };
