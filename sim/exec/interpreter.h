@@ -117,9 +117,9 @@ class Interpreter {
   virtual ~Interpreter() = default;
   /// Begins block `id` (coordinates in the grid).
   virtual void start(const std::array<std::int64_t, 3>& id) = 0;
-  /// Runs up to the next visible effect, the end, or an error. An effect's record is in the trace when
-  /// it stops there. Effects are: atomics whose result is used (and in kernels with such, all atomics),
-  /// cas, volatile loads, barriers.
+  /// Runs up to the next visible effect, the end, or an error. An effect's record is in the trace
+  /// when it stops there. Effects are: atomics whose result is used (and in kernels with such, all
+  /// atomics), cas, volatile loads, barriers.
   virtual State advance() = 0;
   /// The visible effect at which it stopped takes place now; then advance() goes on.
   virtual void perform() = 0;
