@@ -219,8 +219,8 @@ TEST(Mosaic, ReductionsAndStoresHaveTheirAttributes) {
   EXPECT_EQ(reductions[1]->attr("kind")->body, "add");
   EXPECT_EQ(reductions[1]->attr("reduction_dims")->int_list(), (std::vector<std::int64_t>{1}));
   const Op& store = only_op(m, "tpu.vector_store");
-  EXPECT_EQ(store.segments, (std::vector<std::uint32_t>{1, 2, 1, 0}));
-  EXPECT_EQ(store.operand_of(2)->def->name(), "arith.divf");
+  EXPECT_EQ(store.segments, (std::vector<std::uint32_t>{1, 1, 2, 0}));
+  EXPECT_EQ(store.operand_of(0)->def->name(), "arith.divf");
   EXPECT_TRUE(store.attr("strides")->ints.empty());
   EXPECT_EQ(store.line().str(), "pallas_kernels.py:42:4");
 }

@@ -358,6 +358,32 @@ TEST(Grammar, OpsOfTpu) {
             (std::vector<std::int64_t>{1, 0}));
 }
 
+TEST(Grammar, VectorOpsOfTpu) {
+  const std::string text = R"(module {
+  func.func @f(%v: vector<8x128xf32>, %i: vector<8x128xi32>, %n: i32, %k: index, %s: memref<!tpu.semaphore, #tpu.memory_space<semaphore_mem>>, %m: vector<8x128xi1>) {
+    %0 = tpu.dynamic_rotate %v by %n dim 1 : vector<8x128xf32>, i32 -> vector<8x128xf32>
+    %1 = tpu.rotate %v by 3 dim 0 : vector<8x128xf32>
+    %2 = tpu.rotate %v by 3 dim 0 stride 1 stride_dim 1 : vector<8x128xf32>
+    %3 = tpu.concatenate %v, %v in 0 : vector<8x128xf32>, vector<8x128xf32> -> vector<16x128xf32>
+    %4 = tpu.repeat %v, 1 x 2 : vector<8x128xf32> -> vector<8x256xf32>
+    %5 = tpu.dynamic_gather %v[%i] in [0] : vector<8x128xf32>, vector<8x128xi32> -> vector<8x128xf32>
+    %6 = tpu.reciprocal %v {approx = true} : vector<8x128xf32> -> vector<8x128xf32>
+    %7 = tpu.create_mask[%k, %k][%k, %k] : vector<8x128xi1>
+    %8 = tpu.scan <sum>, %v masked %m : vector<8x128xf32>, vector<8x128xi1> -> vector<8x128xf32>
+    tpu.sem_signal %s, %n device_id %n : memref<!tpu.semaphore, #tpu.memory_space<semaphore_mem>>
+    tpu.sem_wait %s, %n : memref<!tpu.semaphore, #tpu.memory_space<semaphore_mem>>
+    %9 = "tpu.prng_random_bits"() : () -> vector<8x128xi32>
+    return
+  }
+}
+)";
+  const Module m = read(text);
+  EXPECT_EQ(print_module(m), text);
+  EXPECT_EQ(only_op(m, "tpu.concatenate").segments, (std::vector<std::uint32_t>{2}));
+  EXPECT_EQ(only_op(m, "tpu.scan").attr("kind")->text, "#tpu.reduction_kind<sum>");
+  EXPECT_EQ(only_op(m, "tpu.sem_signal").segments, (std::vector<std::uint32_t>{1, 1, 1, 0}));
+}
+
 // --- names -------------------------------------------------------------------------------------
 
 TEST(Names, MayRepeatInSiblingRegions) {

@@ -125,8 +125,8 @@ std::string verify_cmpf(const Op& op) {
              : "needs a predicate from 0 to 15";
 }
 
-constexpr const char* kOverflow = "(`overflow` $overflowFlags:#arith.overflow^ )?";
-constexpr const char* kFastmath = "(`fastmath` $fastmath:#arith.fastmath^ )?";
+constexpr const char* kOverflow = "(`overflow` `` $overflowFlags:#arith.overflow^ )?";
+constexpr const char* kFastmath = "(`fastmath` `` $fastmath:#arith.fastmath^ )?";
 
 }  // namespace
 

@@ -74,5 +74,6 @@ void define_ttng(Definitions& ops);
 void define_vector(Definitions& ops);
 void define_memref(Definitions& ops);
 void define_tpu(Definitions& ops);
+void define_tpu_vectors(Definitions& ops);
 
 }  // namespace xpusim::kernel

@@ -7,7 +7,7 @@ namespace xpusim::kernel {
 void define_math(Definitions& ops) {
   Dialect d("math", ops);
   constexpr const char* kTail =
-      "(`fastmath` $fastmath:#arith.fastmath^ )? attr-dict `:` type($result)";
+      "(`fastmath` `` $fastmath:#arith.fastmath^ )? attr-dict `:` type($result)";
   for (const auto mnemonic :
        {"absf",  "acos", "acosh", "asin",  "asinh", "atan",  "atanh",     "cbrt",
         "ceil",  "cos",  "cosh",  "erf",   "erfc",  "exp",   "exp2",      "expm1",
@@ -46,8 +46,9 @@ void define_math(Definitions& ops) {
       .in("lhs:float, rhs:int")
       .out("result:float")
       .types("lhs = result")
-      .format(std::string("$lhs `,` $rhs (`fastmath` $fastmath:#arith.fastmath^ )? attr-dict `:` "
-                          "type($lhs) `,` type($rhs)"))
+      .format(
+          std::string("$lhs `,` $rhs (`fastmath` `` $fastmath:#arith.fastmath^ )? attr-dict `:` "
+                      "type($lhs) `,` type($rhs)"))
       .effects(kElementwise);
   d.op("fma")
       .in("a:float, b:float, c:float")

@@ -8,8 +8,9 @@ namespace xpusim::kernel {
 namespace {
 
 std::string verify_descriptor_indices(const Op& op) {
+  const auto indices = static_cast<std::size_t>(op.info->operand_group("indices"));
   const Type block = op.operands[0]->type->element;
-  return op.group(1).size() == block->shape.size()
+  return op.group(indices).size() == block->shape.size()
              ? ""
              : "needs an index for each of the block's " + std::to_string(block->shape.size()) +
                    " dimensions";
@@ -72,16 +73,16 @@ void define_descriptors(Dialect& d) {
           "`=` $evict:eviction_policy^ )? attr-dict `:` type($desc) `->` type($result)")
       .verify(verify_descriptor_indices)
       .effects(kReadsGlobal);
-  // desc, indices*, src.
+  // desc, src, indices*.
   d.op("descriptor_store")
-      .in("desc:tensordesc, indices*:int, src:tensor")
+      .in("desc:tensordesc, src:tensor, indices*:int")
       .types("indices = i32; src = block(desc)")
       .format("$desc `[` $indices `]` `,` $src attr-dict `:` type($desc) `,` type($src)")
       .verify(verify_descriptor_indices)
       .effects(kWritesGlobal);
-  // desc, indices*, src; "kind".
+  // desc, src, indices*; "kind".
   d.op("descriptor_reduce")
-      .in("desc:tensordesc, indices*:int, src:tensor")
+      .in("desc:tensordesc, src:tensor, indices*:int")
       .types("indices = i32; src = block(desc)")
       .format(
           "$kind:descriptor_reduce `,` $desc `[` $indices `]` `,` $src attr-dict `:` type($desc) "

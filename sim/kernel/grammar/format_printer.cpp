@@ -51,14 +51,12 @@ void print_attribute(Printing& p, const Element& e) {
   const Attr attr = p.op.attr(e.text);
   if (!attr || e.style == Style::kUnit) return;
   std::string& out = p.printer.out();
-  if (e.style == Style::kParams) {  // directly behind its keyword
+  p.spacing.value();
+  if (e.style == Style::kParams) {
     out += '<';
     out += attr->body;
     out += '>';
-    return;
-  }
-  p.spacing.value();
-  if (e.style == Style::kEnum) {
+  } else if (e.style == Style::kEnum) {
     for (const EnumCase& c : e.table->cases) {
       if (c.value == attr->integer) out += c.keyword;
     }

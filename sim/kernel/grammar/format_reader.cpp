@@ -175,7 +175,7 @@ bool group_begins(Parser& p, const Element& group) {
   bool begins = true;
   for (const Element& e : group.children) {
     if (e.kind == Element::Kind::kLiteral) {
-      begins = p.accept(e.text);
+      begins = e.text.empty() || p.accept(e.text);
       if (!begins) break;
       continue;
     }

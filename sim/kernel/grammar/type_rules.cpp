@@ -254,9 +254,14 @@ void infer_types(Context& context, const OpInfo& info, const std::vector<std::si
     changed = false;
     for (const TypeRule& rule : info.type_rules) {
       auto& target = types[rule.target];
+      auto& source = types[rule.source];
       const std::size_t count = counts[rule.target];
+      if (rule.map == TypeRule::Map::kSame && source.empty() && !target.empty() &&
+          counts[rule.source] == target.size()) {  // an equation holds both ways
+        source = target;
+        changed = true;
+      }
       if (!target.empty() || count == 0) continue;
-      const auto& source = types[rule.source];
       if (rule.map != TypeRule::Map::kFixed && source.empty()) continue;
       std::vector<Type> inferred;
       for (std::size_t i = 0; i < count; ++i) {
