@@ -99,7 +99,7 @@ TEST(Assembler, DeadRegistersAreReusedAndR1IsTheStackPointers) {
   VReg x = b.value(Opcode::kS2r, "S2R", {});
   for (int n = 0; n < 10; ++n) x = b.value(Opcode::kFma, "FADD", {x, x});
   store(b, x, x);
-  const Allocation where = allocate(code);
+  const Allocation where = allocate(code, false);
   EXPECT_EQ(where.general, 2);  // R0, and R1 which is taken
   EXPECT_EQ(where.number[x], 0);
 }
@@ -113,7 +113,7 @@ TEST(Assembler, VectorsLieSideBySideAndAligned) {
   MachineInstruction& i = b.emit(Opcode::kLdg, "LDG.E.128", {}, {tid});
   i.defs.assign(words.begin(), words.end());
   for (VReg w : words) store(b, tid, w);
-  const Allocation where = allocate(code);
+  const Allocation where = allocate(code, false);
   EXPECT_EQ(where.number[words[0]] % 4, 0);
   for (std::size_t n = 1; n < 4; ++n) {
     EXPECT_EQ(where.number[words[n]], where.number[words[0]] + n);
@@ -143,7 +143,7 @@ TEST(Assembler, PredicatesBeyondSevenWaitInLaneRegisters) {
   spill_predicates(code);
   EXPECT_EQ(count(code, "P2R"), 2);
   EXPECT_EQ(count(code, "ISETP"), 9 + 2);
-  EXPECT_LE(allocate(code).predicate, kPredicates);
+  EXPECT_LE(allocate(code, false).predicate, kPredicates);
 }
 
 TEST(Assembler, AnIdleFmaPipeTakesOverShiftsAndMoves) {

@@ -22,7 +22,7 @@ std::size_t linger(Opcode op) { return op == Opcode::kMufu || op == Opcode::kShf
 
 constexpr int kFileSizes[] = {255, kUniformRegisters, kPredicates};
 
-std::vector<Interval> live_intervals(const MachineCode& code) {
+std::vector<Interval> live_intervals(const MachineCode& code, bool lingering) {
   std::vector<Interval> live(code.registers.size());
   std::vector<std::size_t> block_begin, block_end;
   std::size_t position = 0;
@@ -33,7 +33,7 @@ std::vector<Interval> live_intervals(const MachineCode& code) {
   for (const auto& block : code.blocks) {
     block_begin.push_back(2 * position);
     for (const auto& i : block.code) {
-      for (VReg r : i.uses) touch(r, 2 * position + linger(i.op));
+      for (VReg r : i.uses) touch(r, 2 * position + (lingering ? linger(i.op) : 0));
       if (i.guard != kNoVReg) touch(i.guard, 2 * position);
       for (VReg r : i.defs) touch(r, 2 * position + 1);
       ++position;
@@ -117,8 +117,8 @@ std::vector<Request> requests(const MachineCode& code, const std::vector<Interva
 /// Places one request after another; where a source dies, its registers are tried first.
 class Allocator {
  public:
-  explicit Allocator(const MachineCode& code)
-      : code_(code), live_(live_intervals(code)), placed_(code.registers.size()) {
+  Allocator(const MachineCode& code, bool lingering)
+      : code_(code), live_(live_intervals(code, lingering)), placed_(code.registers.size()) {
     where_.number.assign(code.registers.size(), 0);
     sources_.resize(code.registers.size());
     for (const auto& block : code.blocks) {
@@ -186,9 +186,9 @@ class Allocator {
 
 }  // namespace
 
-Allocation allocate(const MachineCode& code) {
-  Allocation by_begin = Allocator(code).run(Order::kByBegin);
-  Allocation widest = Allocator(code).run(Order::kWidestFirst);
+Allocation allocate(const MachineCode& code, bool lingering) {
+  Allocation by_begin = Allocator(code, lingering).run(Order::kByBegin);
+  Allocation widest = Allocator(code, lingering).run(Order::kWidestFirst);
   return widest.general < by_begin.general ? widest : by_begin;
 }
 

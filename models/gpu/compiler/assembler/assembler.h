@@ -41,7 +41,8 @@ struct Allocation {
   int uniform = 0, predicate = 0;
 };
 /// Gives every virtual register a place: lowest free one first, tuples side by side and aligned.
-Allocation allocate(const MachineCode& code);
+/// With `lingering`, sources that are read late stay untouched for a while.
+Allocation allocate(const MachineCode& code, bool lingering);
 
 /// Code in its final order with its registers.
 struct Placed {

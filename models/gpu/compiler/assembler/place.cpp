@@ -7,17 +7,18 @@ namespace xpusim::gpu {
 namespace {
 
 constexpr int kGranule = 8;  ///< the chip hands out registers a thread in units of eight
-constexpr int kAttempts = 6;
+constexpr int kAttempts = 8;
+constexpr int kWithinReach = 4;  ///< registers too many that reordering may still save
 
 int round_up(int n) { return (n + kGranule - 1) / kGranule * kGranule; }
 
-Placed attempt(const MachineCode& code, const CompilerParams& params, int budget) {
+Placed attempt(const MachineCode& code, const CompilerParams& params, int budget, bool lingering) {
   Placed p;
   p.code = code;
   p.schedule = schedule(p.code, params, budget);
   exit_early(p.code);
   spill_predicates(p.code);
-  p.where = allocate(p.code);
+  p.where = allocate(p.code, lingering);
   return p;
 }
 
@@ -25,21 +26,23 @@ Placed attempt(const MachineCode& code, const CompilerParams& params, int budget
 
 Placed place(const MachineCode& code, const CompilerParams& params) {
   const int full = full_occupancy_budget(params);
-  const int reserved = static_cast<int>(params.reserved_registers);
-  Placed best = attempt(code, params, kNoBudget);
+  Placed best = attempt(code, params, kNoBudget, true);
   int budget = best.schedule.peak;
-  if (best.where.general > full + kStackPointer) {
-    Placed tight = attempt(code, params, full);
+  bool lingering = true;
+  if (best.schedule.peak > full) {
+    Placed tight = attempt(code, params, full, true);
     const double limit = static_cast<double>(best.schedule.length) * params.longest_trade;
     if (static_cast<double>(tight.schedule.length) <= limit) {
       budget = full;
+      lingering = tight.schedule.peak > full + kWithinReach;
       best = std::move(tight);
     }
   }
-  const int goal =
-      round_up(std::max(full, best.schedule.peak) + kStackPointer + reserved) - reserved;
-  for (int n = 1; n <= kAttempts && best.where.general > goal; ++n) {
-    Placed smaller = attempt(code, params, budget - n);
+  const int reserved = kStackPointer + static_cast<int>(params.reserved_registers);
+  const int needed = lingering ? std::max(full, best.schedule.peak) : full;
+  const int goal = round_up(needed + reserved) - reserved + kStackPointer;
+  for (int n = 0; n < kAttempts && best.where.general > goal; ++n) {
+    Placed smaller = attempt(code, params, budget - n, lingering);
     if (smaller.where.general < best.where.general) best = std::move(smaller);
   }
   return best;
