@@ -47,11 +47,9 @@ SubCore::SubCore(SmShared& sm, std::uint32_t index_of_sm)
 
 void SubCore::start_warp(std::uint32_t block, std::uint32_t in_block, std::uint32_t age,
                          std::uint32_t start, std::uint32_t now) {
-  if (resident_++ == 0) {
-    charge(now, had_warp_ ? Stall::kNoWarp : Stall::kLaunch, kNoLine);
-    active_since_ = now;
-    had_warp_ = true;
-  }
+  charge_idle(now);
+  if (resident_++ == 0) active_since_ = now;
+  had_warp_ = true;
   std::uint32_t w = 0;
   while (warps_[w].in_use) ++w;
   ++slots_used_;
@@ -65,6 +63,29 @@ void SubCore::start_warp(std::uint32_t block, std::uint32_t in_block, std::uint3
   std::fill_n(&site(w, 0), sm_.image.site_count, SiteState{});
   prepare(w, start, Stall::kLaunch);
   sm_.wake[index_] = std::min(sm_.wake[index_], std::max(time(w), now));
+}
+
+/// Before a warp comes: the idle cycles until `now` were lost to what holds the oldest of the warps
+/// that are there.
+void SubCore::charge_idle(std::uint32_t now) {
+  if (resident_ == 0) {
+    charge(now, had_warp_ ? Stall::kNoWarp : Stall::kLaunch, kNoLine);
+    return;
+  }
+  std::uint32_t oldest = kNoWarp;
+  for (std::uint32_t w = 0; w < kWarpsOfSubCore; ++w) {
+    const bool there = warps_[w].in_use && warps_[w].wait != Wait::kExited;
+    if (there && (oldest == kNoWarp || age_[w] < age_[oldest])) oldest = w;
+  }
+  charge_to(oldest, now);
+}
+
+/// An idle sub-core's cycles until `now` were lost to what held the warp, then to its port.
+void SubCore::charge_to(std::uint32_t w, std::uint32_t now) {
+  if (ledger_.charged() >= now) return;
+  const IssueWord& in = sm_.image.code[warps_[w].pc];
+  charge(std::min(ready_[w], now), warps_[w].why, in.line);
+  charge(now, port_reason(in.port), in.line);
 }
 
 void SubCore::free_block(std::uint32_t block) {
@@ -160,11 +181,7 @@ void SubCore::account(std::uint32_t w, std::uint32_t now, const IssueWord& in) {
   warp_stalls_[static_cast<std::size_t>(reason)] += free - taken;
   warp_stalls_[static_cast<std::size_t>(Stall::kNotSelected)] += now - held - (free - taken);
   v.last = now + 1;
-  // The sub-core's cycles: an idle one was lost to what held the warp that issues next.
-  if (ledger_.charged() < now) {
-    charge(std::min(ready, now), v.why, in.line);
-    charge(now, reason, in.line);
-  }
+  charge_to(w, now);
   charge(now + 1, Stall::kIssued, in.line);
 }
 
@@ -214,6 +231,7 @@ void SubCore::issue(std::uint32_t w, std::uint32_t now) {
       v.earliest = now + cycles(sm_.params.mio.membar_latency);
       if (v.stores > 0) {
         v.wait = Wait::kMembar;
+        v.why = Stall::kMembar;
         ready_[w] = kBlocked;
       } else {
         prepare(w, v.earliest, Stall::kMembar);

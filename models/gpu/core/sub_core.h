@@ -122,6 +122,8 @@ class SubCore {
   void issue(std::uint32_t w, std::uint32_t now);
   void account(std::uint32_t w, std::uint32_t now, const IssueWord& in);
   void charge(std::uint32_t until, Stall reason, std::uint32_t line);
+  void charge_idle(std::uint32_t now);
+  void charge_to(std::uint32_t w, std::uint32_t now);
   void prepare(std::uint32_t w, std::uint32_t at, Stall why);
   void check_scoreboards(std::uint32_t w);
   void raise(Warp& v, std::uint32_t scoreboard, std::uint32_t until, bool is_long);
