@@ -268,7 +268,7 @@ TritonFront::Handler TritonFront::handler(std::string_view name) {
       {"tt.splat", &TritonFront::splat},
       {"tt.expand_dims", &TritonFront::expand_dims},
       {"tt.broadcast", &TritonFront::same},
-      {"tt.addptr", &TritonFront::same},
+      {"tt.addptr", &TritonFront::nothing},  // an address that is not affine: its use is refused
       {"tt.load", &TritonFront::load},
       {"tt.store", &TritonFront::store},
       {"tt.reduce", &TritonFront::reduce},

@@ -36,10 +36,6 @@ std::optional<std::uint16_t> TritonFront::window(const Op& o, const Value& point
                                                  const Value* mask, bool output) {
   const Known& p = known(pointer);
   const kernel::TypeData& type = *pointer.type;
-  if (!type.is_shaped()) {
-    refuse(o, "only tiles travel between HBM and VMEM, not single elements");
-    return std::nullopt;
-  }
   if (!p.form || p.form->pointer < 0) {
     refuse(o,
            "its addresses are not affine in the program's number and the element's coordinates, "
@@ -53,8 +49,8 @@ std::optional<std::uint16_t> TritonFront::window(const Op& o, const Value& point
   }
   AffineWindow w;
   w.pointer = *p.form;
-  w.pointer.element.resize(type.shape.size(), 0);
-  w.shape = type.shape;
+  w.shape = type.is_shaped() ? type.shape : std::vector<std::int64_t>{1};
+  w.pointer.element.resize(w.shape.size(), type.is_shaped() ? 0 : 1);
   const kernel::Type pointee = type.pointee();
   const kernel::DType dtype = pointee ? pointee->dtype : kernel::DType::kNone;
   w.element_bytes = kernel::byte_size(dtype);
@@ -63,7 +59,7 @@ std::optional<std::uint16_t> TritonFront::window(const Op& o, const Value& point
   std::string problem = mask_problem(w.mask);
   if (e == Element::kNone) {
     problem = fmt::format("the TPU's vector unit has no {}", kernel::name(dtype));
-  } else if (type.shape.size() > 2) {
+  } else if (w.shape.size() > 2) {
     problem = "tiles of more than two dimensions are not modelled";
   } else if (w.pointer.element.back() != 1) {
     problem = "the elements of a row are not neighbours in memory";
@@ -72,15 +68,12 @@ std::optional<std::uint16_t> TritonFront::window(const Op& o, const Value& point
     refuse(o, problem);
     return std::nullopt;
   }
-  const VregGrid grid =
-      type.shape.size() <= 1
-          ? VregGrid{1, (type.count() + kLanes * kSublanes - 1) / (kLanes * kSublanes)}
-          : vreg_grid(type.shape[0], type.shape[1], e);
+  const VregGrid grid = grid_of(type);
   WindowPlan plan;
   plan.operand = plan.argument = static_cast<std::size_t>(p.form->pointer);
   plan.output = output;
   plan.element = e;
-  plan.block = type.shape;
+  plan.block = w.shape;
   plan.scalar_ops = window_scalar_ops(w);
   plan.affine = std::move(w);
   plan.line = build_.line();
@@ -102,6 +95,10 @@ void TritonFront::load(const Op& o) {
   const auto buffer = window(o, *o.operands[0], mask, false);
   if (!buffer) return;
   const kernel::TypeData& type = *o.result()->type;
+  if (!type.is_shaped()) {
+    known(*o.result()).data = build_.scalar(element_of(type.dtype));
+    return build_.scalar_op(Opcode::kSLoad, {}, known(*o.result()).data);
+  }
   TileOp op;
   op.buffer = *buffer;
   op.element = element_of(type.dtype);
@@ -139,6 +136,7 @@ void TritonFront::store(const Op& o) {
   op.element = element_of(type.dtype);
   op.grid = grid_of(type);
   op.pitch = op.grid.cols;
+  op.ragged_cols = !type.is_shaped();  // one element of a register
   op.operands[0] = v;
   build_.store(op);
 }
