@@ -146,6 +146,9 @@ Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::De
   report.duration_ns = static_cast<double>(domain.scheduler().clock().edge(report.cycles)) * 1e-6;
   const exec::WorkCounts work = blocks.counts();
   report.flops = static_cast<double>(work.flops);
+  report.tensor_flops = static_cast<double>(work.dot_flops);
+  const auto compulsory = work.compulsory(memory);
+  report.compulsory_bytes = static_cast<double>(compulsory.loaded + compulsory.stored);
   fill_report(chip, params_, *program, *image, profile, fit, report);
   tracer.note(report);
   return report;

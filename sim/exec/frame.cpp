@@ -40,6 +40,7 @@ Frame::Frame(std::shared_ptr<const Code> prepared, DeviceMemory* device, bool ev
   counters.resize(code->loops);
   shared.resize(code->shared_allocations);
   hints.resize(code->sites.size(), 0);
+  if (memory) counts.tensors.resize(memory->allocations().size());
 }
 
 Step Frame::fail(const Instruction& in, std::string message) {

@@ -98,9 +98,27 @@ bool has_handler(kernel::OpId op);
 
 /// What the executed ops amounted to, over all blocks that one interpreter ran.
 struct WorkCounts {
+  struct Bytes {
+    std::uint64_t loaded = 0, stored = 0;
+  };
   std::uint64_t flops = 0;  ///< floating-point operations of unmasked payload: add, mul, max, ...
                             ///< 1; fma and dot 2; math functions 1
+  std::uint64_t dot_flops = 0;                    ///< those of matrix products
   std::uint64_t load_bytes = 0, store_bytes = 0;  ///< unmasked elements touched in global memory
+  std::vector<Bytes> tensors;  ///< the same, by index in DeviceMemory::allocations()
+
+  void load(std::uint32_t tensor, std::uint64_t bytes) {
+    load_bytes += bytes;
+    if (tensor < tensors.size()) tensors[tensor].loaded += bytes;
+  }
+  void store(std::uint32_t tensor, std::uint64_t bytes) {
+    store_bytes += bytes;
+    if (tensor < tensors.size()) tensors[tensor].stored += bytes;
+  }
+  void add(const WorkCounts& other);
+  /// Bytes that had to cross the memory at least once: a tensor's loads and stores, each capped by
+  /// its size.
+  Bytes compulsory(const DeviceMemory& memory) const;
 };
 
 /// Runs blocks one after another; holds no state from one block to the next but the storage.

@@ -64,11 +64,7 @@ void BlockExecution::end(BlockRun& run) {
 
 exec::WorkCounts BlockExecution::counts() const {
   exec::WorkCounts sum;
-  for (const auto& i : interpreters_) {
-    sum.flops += i->counts().flops;
-    sum.load_bytes += i->counts().load_bytes;
-    sum.store_bytes += i->counts().store_bytes;
-  }
+  for (const auto& i : interpreters_) sum.add(i->counts());
   return sum;
 }
 

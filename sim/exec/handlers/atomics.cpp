@@ -132,8 +132,8 @@ Step atomic(Frame& f, const Instruction& in, const Tile* mask) {
   if (!check_access(f, in, AccessKind::kAtomic, f.operand(in, 0), mask, size, touch))
     return Step::kFail;
   const auto bytes = static_cast<std::uint64_t>(touch.active) * size;
-  f.counts.load_bytes += bytes;
-  f.counts.store_bytes += bytes;
+  f.counts.load(f.hints[in.site], bytes);
+  f.counts.store(f.hints[in.site], bytes);
   const bool adds = !f.operand(in, 1).is_pointer && kernel::is_float(f.operand(in, 1).dtype);
   if (adds) f.counts.flops += static_cast<std::uint64_t>(touch.active);
   return in.visible ? Step::kEffect : in.perform(f, in);

@@ -117,7 +117,7 @@ Step load(Frame& f, const Instruction& in) {
   Touch touch;
   if (!check_access(f, in, AccessKind::kLoad, pointers, mask, size, touch)) return Step::kFail;
   f.live[in.result] = touch.active;
-  f.counts.load_bytes += static_cast<std::uint64_t>(touch.active) * size;
+  f.counts.load(f.hints[in.site], static_cast<std::uint64_t>(touch.active) * size);
   if (in.visible) return Step::kEffect;
   if (f.wants(in)) {
     fetch(f, pointers, mask, optional_operand(f, in, kOther), touch, out);
@@ -177,7 +177,7 @@ Step store(Frame& f, const Instruction& in) {
   const std::size_t size = element_bytes(value);
   Touch touch;
   if (!check_access(f, in, AccessKind::kStore, pointers, mask, size, touch)) return Step::kFail;
-  f.counts.store_bytes += static_cast<std::uint64_t>(touch.active) * size;
+  f.counts.store(f.hints[in.site], static_cast<std::uint64_t>(touch.active) * size);
   if (is_unknown(value) || touch.active == 0) return Step::kNext;
   if (touch.whole_region && pointers.form == TileForm::kAffine &&
       contiguous_dimension(pointers.affine, value.shape, size) >= 0) {

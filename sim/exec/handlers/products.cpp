@@ -35,7 +35,9 @@ std::uint64_t product_flops(Frame& f, const Instruction& in) {
 
 Step multiply(Frame& f, const Instruction& in) {
   Tile& out = f.result(in);
-  f.counts.flops += product_flops(f, in);
+  const std::uint64_t flops = product_flops(f, in);
+  f.counts.flops += flops;
+  f.counts.dot_flops += flops;
   Tile held[2];
   const Tile* operands[2];
   for (std::size_t k = 0; k < 2; ++k) {

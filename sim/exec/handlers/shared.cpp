@@ -94,7 +94,7 @@ Step copy_async(Frame& f, const Instruction& in) {
   const auto size = static_cast<std::size_t>(kernel::byte_size(view.dtype));
   Touch touch;
   if (!check_access(f, in, AccessKind::kAsyncCopy, pointers, mask, size, touch)) return Step::kFail;
-  f.counts.load_bytes += static_cast<std::uint64_t>(touch.active) * size;
+  f.counts.load(f.hints[in.site], static_cast<std::uint64_t>(touch.active) * size);
   begin_copy(f, in, view, f.open_group, true);
   if (view.bytes.empty() || !f.wants(in)) return Step::kNext;
   Tile tile;
