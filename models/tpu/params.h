@@ -47,10 +47,9 @@ struct SlotParams {
 struct LatencyParams {
   std::int64_t scalar = 1;
   std::int64_t scalar_load = 4;
-  std::int64_t vector_alu = 2;  ///< scaling book: 2-cycle latency, 1-cycle throughput
-  std::int64_t vector_load =
-      4;                  ///< fits the fixed part of the measured VMEM loops (README of configs)
-  std::int64_t eup = 14;  ///< fits the measured VMEM exp loop
+  std::int64_t vector_alu = 2;    ///< scaling book: 2-cycle latency, 1-cycle throughput
+  std::int64_t vector_load = 3;   ///< fits the fixed part of the measured VMEM loops (v6e)
+  std::int64_t eup = 16;          ///< fits the measured VMEM exp loop
   std::int64_t eup_interval = 1;  ///< XProf: tanh, exp, log 2 cycles on v5e, 1 on v6e
   std::int64_t xlu = 40;          ///< assumed; no public number
   std::int64_t xlu_interval = 4;  ///< XProf: 4 cycles an instruction on v6e, 9 on v5e (B32)
@@ -105,10 +104,11 @@ struct VmemParams {
 /// The DMA engines between HBM and VMEM.
 struct DmaParams {
   std::int64_t engines = 8;
-  double issue_ns = 60;                ///< descriptor fetch and address generation
-  double completion_ns = 60;           ///< last byte to the sync flag seen by the core
-  std::int64_t bytes_per_cycle = 512;  ///< an engine's path into VMEM: one native access a cycle
-  std::int64_t outstanding = 512;      ///< messages of up to 512 B in flight an engine
+  double issue_ns = 60;       ///< descriptor fetch and address generation
+  double completion_ns = 60;  ///< last byte to the sync flag seen by the core
+  std::int64_t bytes_per_cycle =
+      1024;                         ///< what XProf's VMEM peaks leave beside the vector accesses
+  std::int64_t outstanding = 1024;  ///< messages of up to 512 B in flight an engine
 
   static constexpr auto schema() {
     return std::tuple{field("engines", &DmaParams::engines, Unit::kCount, "DMA engines", 1, 64),
