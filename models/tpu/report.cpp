@@ -41,7 +41,8 @@ void add_ledger(run::LaunchReport& report, const SimulationResult& r) {
   for (std::size_t i = 0; i < kReasons; ++i) {
     const auto reason = static_cast<Reason>(i);
     if (const std::uint64_t cycles = r.activity.cycles(reason)) {
-      report.ledger.push_back({kCoreUnit, std::string(name(reason)), cycles});
+      report.ledger.push_back(
+          {kCoreUnit, std::string(name(reason)), cycles, std::string(meaning(reason))});
     }
   }
 }

@@ -181,6 +181,7 @@ class Binder {
       for (std::size_t i = 0; i < list.size() && i < 3; ++i) out_.grid[i] = list[i];
       return;
     }
+    if (module_->form == Form::kMosaic) return;  // a body without a grid runs once
     if (spec_.grid.empty())
       return problems_.error(spec_.where, "a launch of a Triton kernel needs a 'grid'");
     std::map<std::string, std::int64_t> names = out_.constexprs;

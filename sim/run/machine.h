@@ -25,6 +25,7 @@ struct LedgerEntry {
   std::string unit;    ///< "gpu.sm.sub", "tpu.core.issue"
   std::string reason;  ///< "issued", "long_scoreboard", "no_warp", ...
   std::uint64_t cycles = 0;
+  std::string meaning;  ///< of the reason, in a few words for people: "waits for global memory"
 };
 
 /// Cycles by source line and reason: what the top reasons of the report are made of.
@@ -48,10 +49,10 @@ struct LaunchReport {
   double clock_mhz = 0;
   double flops = 0;
   double hbm_read_bytes = 0, hbm_write_bytes = 0;
-  /// Bytes of tensors that the launch had to touch at least once: per tensor, its loads capped by its
-  /// size, plus its stores capped so. The roofline's memory traffic.
+  /// Bytes of tensors that the launch had to touch at least once: per tensor, its loads capped by
+  /// its size, plus its stores capped so. The roofline's memory traffic.
   double compulsory_bytes = 0;
-  double tensor_flops = 0;            ///< the part of flops that dots did, on the matrix units
+  double tensor_flops = 0;  ///< the part of flops that dots did, on the matrix units
   std::vector<std::pair<std::string, Figure>> counters;  ///< names of the cases files
   std::vector<LedgerEntry> ledger;
   std::vector<LineEntry> lines;
@@ -99,8 +100,8 @@ struct Family {
   Expected<std::unique_ptr<Machine>> (*create)(const config::Node& config,
                                                const std::string& name) = nullptr;
   std::vector<config::ParamDoc> (*params)() = nullptr;
-  /// The bounds of a launch on a machine with these peaks, in ns by name, from the work that the launch
-  /// reports (flops, compulsory bytes); only families that compute bounds have it.
+  /// The bounds of a launch on a machine with these peaks, in ns by name, from the work that the
+  /// launch reports (flops, compulsory bytes); only families that compute bounds have it.
   std::map<std::string, double> (*bound)(const LaunchReport&, const Peaks&) = nullptr;
 };
 

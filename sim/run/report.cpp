@@ -95,8 +95,12 @@ Json launch_json(const Report& report, const LaunchResult& l) {
                           {"executed", e.executed}});
   j["bottlenecks"] = Json::array();
   for (const auto& b : l.bottlenecks)
-    j["bottlenecks"].push_back(
-        {{"unit", b.unit}, {"reason", b.reason}, {"line", line_json(b.line)}, {"share", b.share}});
+    j["bottlenecks"].push_back({{"unit", b.unit},
+                                {"reason", b.reason},
+                                {"meaning", b.meaning},
+                                {"line", line_json(b.line)},
+                                {"share", b.share},
+                                {"line_share", b.line_share}});
   j["energy"] = Json::object();
   for (const auto& e : r.energy) j["energy"][e.component] = e.microjoules;
   j["bound"] = Json::object();
@@ -121,20 +125,20 @@ double peak_flops(const LaunchReport& report, const Peaks& peaks) {
 
 std::vector<Bottleneck> find_bottlenecks(const LaunchReport& report, std::size_t most) {
   std::map<std::string, double> total;
-  std::map<std::pair<std::string, std::string>, double> attributed;
   for (const auto& e : report.ledger) total[e.unit] += static_cast<double>(e.cycles);
   std::vector<Bottleneck> list;
-  const auto add = [&](const std::string& unit, const std::string& reason,
-                       const SourcePosition& line, double cycles) {
-    if (is_useful(reason) || cycles <= 0 || total[unit] <= 0) return;
-    list.push_back({unit, reason, line, cycles / total[unit]});
-  };
-  for (const auto& e : report.lines) {
-    add(e.unit, e.reason, e.line, static_cast<double>(e.cycles));
-    attributed[{e.unit, e.reason}] += static_cast<double>(e.cycles);
+  for (const auto& e : report.ledger) {
+    if (is_useful(e.reason) || e.cycles == 0) continue;
+    Bottleneck b{e.unit, e.reason, e.meaning, {}, static_cast<double>(e.cycles) / total[e.unit], 0};
+    std::uint64_t most_cycles = 0;
+    for (const auto& l : report.lines) {
+      if (l.unit != e.unit || l.reason != e.reason || l.cycles <= most_cycles) continue;
+      most_cycles = l.cycles;
+      b.line = l.line;
+    }
+    b.line_share = static_cast<double>(most_cycles) / total[e.unit];
+    list.push_back(std::move(b));
   }
-  for (const auto& e : report.ledger)  // what no line explains
-    add(e.unit, e.reason, {}, static_cast<double>(e.cycles) - attributed[{e.unit, e.reason}]);
   // The first unit of the ledger is the one that the machine's work is issued from: it explains
   // time.
   const std::string primary = report.ledger.empty() ? "" : report.ledger.front().unit;

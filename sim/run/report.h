@@ -15,9 +15,10 @@ namespace xpusim::run {
 
 /// One of the reasons why a launch takes as long as it does.
 struct Bottleneck {
-  std::string unit, reason;
-  SourcePosition line;
-  double share = 0;  ///< of the unit's cycles
+  std::string unit, reason, meaning;
+  SourcePosition line;    ///< where most of them were lost
+  double share = 0;       ///< of the unit's cycles
+  double line_share = 0;  ///< those of `line`
 };
 
 /// Cost of the simulation itself, on the host.
@@ -54,10 +55,11 @@ struct Report {
       failure;  ///< why a launch did not end (the kernel's own error, a deadlock); empty if fine
 };
 
-/// The FLOP/s that this launch could reach: of the matrix units if it has dots, else of the vector units.
+/// The FLOP/s that this launch could reach: of the matrix units if it has dots, else of the vector
+/// units.
 double peak_flops(const LaunchReport& report, const Peaks& peaks);
 
-/// The reasons with the most cycles, by unit share: everything but useful work, largest first.
+/// The reasons that took most of a unit's cycles, but for useful work; the issuing unit's first.
 std::vector<Bottleneck> find_bottlenecks(const LaunchReport& report, std::size_t most);
 
 nlohmann::ordered_json to_json(const Report& report);

@@ -92,8 +92,10 @@ void launch_text(std::string& out, const Report& report, const LaunchResult& l) 
   if (!l.bound.empty()) row(out, "bound", bound_text(l));
   const char* label = "why";
   for (const auto& b : l.bottlenecks) {
+    const std::string meaning = b.meaning.empty() ? "" : fmt::format(" ({})", b.meaning);
+    const std::string where = b.line.line == 0 ? "" : fmt::format(", most{}", place(b.line));
     row(out, label,
-        fmt::format("{:>3.0f} % {}{}  [{}]", 100 * b.share, b.reason, place(b.line), b.unit));
+        fmt::format("{:>3.0f} % {}{}{}  [{}]", 100 * b.share, b.reason, meaning, where, b.unit));
     label = "";
   }
   label = "not in it";

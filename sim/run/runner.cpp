@@ -206,7 +206,8 @@ Expected<Report> run_workload(const Workload& workload, const RunSettings& setti
       continue;
     }
     for (const auto& op : loaded->machine->unsupported(**module))
-      problems.error({(*module)->file, 0, 0}, fmt::format("{} cannot run this kernel: {}", report.machine, op));
+      problems.error({(*module)->file, 0, 0},
+                     fmt::format("{} cannot run this kernel: {}", report.machine, op));
     launches.push_back(std::move(*launch));
   }
   if (problems.has_errors()) return fail(problems);

@@ -10,6 +10,23 @@ std::string_view name(Reason reason) {
   return kNames[static_cast<std::size_t>(reason)];
 }
 
+std::string_view meaning(Reason reason) {
+  static constexpr std::array<std::string_view, kReasons> kMeanings = {
+      "a bundle issued",
+      "an operand from VMEM or the vector ALU is not there yet",
+      "a scalar operand is not there yet",
+      "a result of the transcendental unit is not there yet",
+      "the transcendental unit is busy",
+      "a result of the cross-lane unit is not there yet",
+      "the cross-lane units are busy",
+      "a loop branches back",
+      "waits for a DMA that brings a block from HBM",
+      "waits for a DMA that writes a block to HBM",
+      "waits for a DMA that the kernel started",
+      "from the launch to the first bundle"};
+  return kMeanings[static_cast<std::size_t>(reason)];
+}
+
 std::uint64_t Activity::cycles(Reason r) const {
   std::uint64_t sum = 0;
   for (std::uint32_t line = 0; line < lines_; ++line) sum += cycles(line, r);

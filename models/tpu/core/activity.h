@@ -29,6 +29,7 @@ enum class Reason : std::uint8_t {
   kCount
 };
 std::string_view name(Reason reason);
+std::string_view meaning(Reason reason);  ///< in a few words, for people
 inline constexpr std::size_t kReasons = static_cast<std::size_t>(Reason::kCount);
 inline constexpr std::size_t kSlots = static_cast<std::size_t>(Slot::kCount);
 
