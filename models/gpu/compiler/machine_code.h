@@ -45,7 +45,7 @@ struct MachineInstruction {
   VRegList defs, uses;        ///< a redefined register stands in both
   VReg guard = kNoVReg;
   bool guard_negated = false;
-  bool guards_early_exit = false;  ///< a guarded store that may become the kernel's early exit
+  bool guards_early_exit = false;  ///< a guarded store (or part of an atomic) that idle warps skip
   MemoryEffect effect = MemoryEffect::kNone;
   Branch branch = Branch::kAlways;
   std::uint8_t extra_passes = 0, active_warps = 0, active_lanes = 0;

@@ -18,6 +18,7 @@ constexpr std::array<OpcodeRow, static_cast<std::size_t>(Opcode::kCount)> kOpcod
     {"sts", Pipe::kLsu},      {"shfl", Pipe::kLsu},        {"bar", Pipe::kControl},
     {"bra", Pipe::kControl},  {"exit", Pipe::kControl},    {"nop", Pipe::kControl},
     {"s2ur", Pipe::kUniform}, {"hfma2", Pipe::kTensor},    {"membar", Pipe::kControl},
+    {"cctl", Pipe::kLsu},
 }};
 constexpr std::array<std::string_view, static_cast<std::size_t>(Pipe::kCount)> kPipes = {
     "alu", "fma", "xu", "lsu", "fp64", "tensor", "uniform", "control"};

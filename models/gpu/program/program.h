@@ -59,6 +59,7 @@ enum class Opcode : std::uint8_t {
   kS2ur,    // special register read that is not counted on the LSU pipe (S2UR, S2R of CTAID)
   kHfma2,   // HFMA2.MMA, with which the assembler also materialises constants; tensor pipe
   kMembar,  // memory fence: until the warp's earlier accesses are performed
+  kCctl,    // CCTL.IVALL: invalidates the L1, so that later loads see what was acquired
   kCount
 };
 std::string_view name(Opcode op);

@@ -55,7 +55,7 @@ class Control {
   static constexpr std::uint8_t kNone = kNoScoreboard;
 
   std::uint8_t waits(const Instruction& i) const {
-    std::uint8_t mask = 0;
+    std::uint8_t mask = i.op == Opcode::kCctl ? atoms_ : 0;
     auto wait_for = [&](std::uint8_t scoreboard) {
       if (scoreboard != kNone) mask |= static_cast<std::uint8_t>(1u << scoreboard);
     };
@@ -77,6 +77,7 @@ class Control {
     for (unsigned s = 0; s < kScoreboards; ++s) {
       if (((mask >> s) & 1u) == 0) continue;
       pending_[s] = 0;
+      atoms_ &= static_cast<std::uint8_t>(~(1u << s));
       std::replace(result_of_.begin(), result_of_.end(), static_cast<std::uint8_t>(s), kNone);
       std::replace(reader_of_.begin(), reader_of_.end(), static_cast<std::uint8_t>(s), kNone);
     }
@@ -113,8 +114,9 @@ class Control {
   }
   void raise(Instruction& i) {
     const bool writes = !i.dst.empty() || !i.udst.empty() || !i.pdst.empty();
-    if (writes) {
+    if (writes || i.op == Opcode::kAtom) {
       i.sets = pick(i.op);
+      if (i.op == Opcode::kAtom) atoms_ |= static_cast<std::uint8_t>(1u << i.sets);
       ++pending_[i.sets];
     }
     if (!sources_overwritten(i)) return;
@@ -170,6 +172,7 @@ class Control {
   std::array<std::int64_t, kRegisters> ready_{};  // fixed-latency results
   std::array<std::uint8_t, kRegisters> result_of_, reader_of_;
   std::array<int, kScoreboards> pending_{};
+  std::uint8_t atoms_ = 0;  // scoreboards of atomics under way: what is acquired waits for them
   std::array<Opcode, kScoreboards> last_op_{};
   std::array<std::size_t, kScoreboards> raised_at_{};
 };

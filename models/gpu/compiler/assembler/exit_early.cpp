@@ -9,15 +9,30 @@ namespace {
 
 using Code = std::vector<MachineInstruction>;
 
-/// The last instruction with an effect, if it is a guarded store just before the end, else
-/// code.size().
-std::size_t last_store(const Code& code) {
-  if (code.empty() || code.back().op != Opcode::kExit) return code.size();
+bool has_effect(const MachineInstruction& i) { return i.effect != MemoryEffect::kNone; }
+
+/// The last instructions with an effect, ascending: a guarded store just before the end, or an
+/// atomic with its fences. None if something else comes last.
+std::vector<std::size_t> last_store(const Code& code) {
+  std::vector<std::size_t> found;
+  if (code.empty() || code.back().op != Opcode::kExit) return found;
+  bool store = false;
   for (std::size_t at = code.size() - 1; at-- > 0;) {
-    if (code[at].effect == MemoryEffect::kNone) continue;
-    return code[at].guards_early_exit && code[at].guard != kNoVReg ? at : code.size();
+    const MachineInstruction& i = code[at];
+    if (!has_effect(i)) continue;
+    const bool fence = i.site == kNoSite;
+    if (!i.guards_early_exit || (store && !fence)) break;
+    if (!found.empty() && i.guard != code[found.back()].guard) break;
+    store = store || !fence;
+    found.push_back(at);
   }
-  return code.size();
+  if (!store) found.clear();
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
+bool contains(const std::vector<std::size_t>& list, std::size_t at) {
+  return std::find(list.begin(), list.end(), at) != list.end();
 }
 
 bool only_fetches(const MachineInstruction& i) {
@@ -27,18 +42,19 @@ bool only_fetches(const MachineInstruction& i) {
 
 /// Instructions after the last other effect that only fetch what the store needs: they can wait
 /// until the idle warps have gone.
-std::vector<std::size_t> fetches_for(const Code& code, std::size_t store) {
-  std::set<VReg> wanted(code[store].uses.begin(), code[store].uses.end());
+std::vector<std::size_t> fetches_for(const Code& code, const std::vector<std::size_t>& store) {
+  std::set<VReg> wanted;
+  for (std::size_t s : store) wanted.insert(code[s].uses.begin(), code[s].uses.end());
   std::vector<std::size_t> found;
-  for (std::size_t at = store; at-- > 0;) {
+  for (std::size_t at = store.back(); at-- > 0;) {
     const MachineInstruction& i = code[at];
-    const bool effect = i.effect != MemoryEffect::kNone && i.effect != MemoryEffect::kSharedLoad;
-    if (effect) break;
+    if (contains(store, at)) continue;
+    if (has_effect(i) && i.effect != MemoryEffect::kSharedLoad) break;
     bool exclusive = only_fetches(i) && i.guard == kNoVReg;
     for (VReg d : i.defs) {
       exclusive = exclusive && wanted.count(d) != 0;
       for (std::size_t later = at + 1; later < code.size(); ++later) {
-        const bool is_tail = later == store || std::count(found.begin(), found.end(), later) != 0;
+        const bool is_tail = contains(store, later) || contains(found, later);
         const auto& uses = code[later].uses;
         if (!is_tail && std::count(uses.begin(), uses.end(), d) != 0) exclusive = false;
       }
@@ -55,29 +71,31 @@ std::vector<std::size_t> fetches_for(const Code& code, std::size_t store) {
 
 void exit_early(MachineCode& code) {
   Code& last = code.blocks.back().code;
-  const std::size_t store = last_store(last);
-  if (store == last.size()) return;
+  const std::vector<std::size_t> store = last_store(last);
+  if (store.empty()) return;
+  const std::size_t access = *std::find_if(store.begin(), store.end(),
+                                           [&](std::size_t s) { return last[s].site != kNoSite; });
   MachineInstruction exit;
   exit.op = Opcode::kExit;
   exit.mnemonic = "EXIT";
   exit.effect = MemoryEffect::kEnd;
-  exit.guard = last[store].guard;
-  exit.guard_negated = !last[store].guard_negated;
-  exit.site = last[store].site;
-  exit.vector = last[store].vector;
-  exit.line = last[store].line;
+  exit.guard = last[access].guard;
+  exit.guard_negated = !last[access].guard_negated;
+  exit.site = last[access].site;
+  exit.vector = last[access].vector;
+  exit.line = last[access].line;
   const auto tail = fetches_for(last, store);
   Code result;
-  for (std::size_t at = 0; at < last.size(); ++at) {
-    if (at == store || std::count(tail.begin(), tail.end(), at) != 0) continue;
-    if (at == last.size() - 1) {
-      result.push_back(exit);
-      for (std::size_t t : tail) result.push_back(last[t]);
-      result.push_back(last[store]);
-      result.back().guard = kNoVReg;
-    }
-    result.push_back(last[at]);
+  for (std::size_t at = 0; at + 1 < last.size(); ++at) {
+    if (!contains(store, at) && !contains(tail, at)) result.push_back(last[at]);
   }
+  result.push_back(exit);
+  for (std::size_t t : tail) result.push_back(last[t]);
+  for (std::size_t s : store) {
+    result.push_back(last[s]);
+    result.back().guard = kNoVReg;
+  }
+  result.push_back(last.back());
   last = std::move(result);
 }
 

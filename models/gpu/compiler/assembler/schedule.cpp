@@ -343,8 +343,8 @@ class Scheduler {
       const int predicates = pressure_.change(i, RegFile::kPredicate);
       const int general = pressure_.change(i, RegFile::kGeneral);
       // A load's predicate that is needed again later can be packed away (spill_predicates).
-      const bool no_predicate = predicates > 0 && !ahead_[at] &&
-                                pressure_.predicate() + predicates > kPredicates;
+      const bool no_predicate =
+          predicates > 0 && !ahead_[at] && pressure_.predicate() + predicates > kPredicates;
       const bool no_register = general > 0 && pressure_.general() + general > budget_;
       bool too_early =
           (general > 0 || predicates > 0) && rank_[at] > front_ + (ahead_[at] ? kWindow : 0);

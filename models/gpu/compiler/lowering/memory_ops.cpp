@@ -173,6 +173,28 @@ VReg store_guard(Lowering& l, const Vectors& v, const kernel::Value* mask, std::
   return both;
 }
 
+struct MemoryOrder {
+  bool acquire, release;
+};
+
+/// What an atomic orders beyond its own thread block.
+MemoryOrder memory_order(const kernel::Op& op) {
+  enum Semantic { kAcquire = 2, kRelease = 3, kAcquireRelease = 4 };
+  constexpr int kBlockScope = 2;
+  const auto semantic = op.int_attr("sem");
+  if (op.int_attr("scope") == kBlockScope) return {false, false};
+  return {semantic == kAcquire || semantic == kAcquireRelease,
+          semantic == kRelease || semantic == kAcquireRelease};
+}
+
+/// An instruction without operands that keeps its place among all accesses to memory.
+void emit_ordered(Lowering& l, Opcode op, std::string_view mnemonic, VReg guard) {
+  MachineInstruction& i = l.builder().emit(op, mnemonic, {}, {});
+  i.guard = guard;
+  i.guards_early_exit = guard != kNoVReg;
+  i.effect = MemoryEffect::kBarrier;
+}
+
 }  // namespace
 
 bool lower_load(Lowering& l, const kernel::Op& op) {
@@ -214,8 +236,9 @@ bool lower_store(Lowering& l, const kernel::Op& op) {
   return true;
 }
 
-/// Atomics take one element an instruction. Their memory order (acquire, release) costs nothing
-/// here.
+/// Atomics take one element an instruction. What is released waits for a fence before it (MEMBAR
+/// and the two barriers for errors that follow one), what is acquired empties the L1 after it; both
+/// at the scope of the GPU. Relaxed atomics without a use return nothing (RED).
 bool lower_atomic(Lowering& l, const kernel::Op& op) {
   const kernel::Value* mask = mask_of(op, 2);
   Vectors v;
@@ -226,19 +249,28 @@ bool lower_atomic(Lowering& l, const kernel::Op& op) {
   }
   const bool used = l.use_count(*op.result()) != 0;
   if (used) return l.error(op, "an atomic whose result is used is not yet lowered for the GPU");
+  const MemoryOrder order = memory_order(op);
   const std::vector<Element> values = l.elements(*op.operands[1]);
   for (std::uint32_t n = 0; n < v.first.size(); ++n) {
     const VReg guard = store_guard(l, v, mask, v.first[n], !v.layout);
     const Address at = address(l, *op.operands[0], v.first[n]);
     const VReg value = l.in_register(values[values.size() == 1 ? 0 : v.first[n]]);
-    MachineInstruction& i =
-        l.builder().emit(Opcode::kRed, "RED.E", {}, {at.low, at.high, l.descriptor(), value},
-                         static_cast<std::uint32_t>(at.immediate));
+    if (order.release) {
+      emit_ordered(l, Opcode::kMembar, "MEMBAR.ALL.GPU", guard);
+      emit_ordered(l, Opcode::kNop, "ERRBAR", guard);
+      emit_ordered(l, Opcode::kNop, "CGAERRBAR", guard);
+    }
+    const bool returns = order.acquire || order.release;
+    MachineInstruction& i = l.builder().emit(
+        returns ? Opcode::kAtom : Opcode::kRed, returns ? "ATOMG.E" : "RED.E", {},
+        {at.low, at.high, l.descriptor(), value}, static_cast<std::uint32_t>(at.immediate));
     i.guard = guard;
-    i.effect = MemoryEffect::kGlobalStore;
+    i.guards_early_exit = guard != kNoVReg;
+    i.effect = returns ? MemoryEffect::kBarrier : MemoryEffect::kGlobalStore;
     i.site = l.site(op);
     i.vector = static_cast<std::uint16_t>(n);
     i.width = static_cast<std::uint16_t>(v.bytes);
+    if (order.acquire) emit_ordered(l, Opcode::kCctl, "CCTL.IVALL", guard);
   }
   return true;
 }
