@@ -148,7 +148,11 @@ Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::De
   report.flops = static_cast<double>(work.flops);
   report.tensor_flops = static_cast<double>(work.dot_flops);
   const auto compulsory = work.compulsory(memory);
-  report.compulsory_bytes = static_cast<double>(compulsory.loaded + compulsory.stored);
+  // What is stored may stay dirty in L2.
+  report.compulsory_bytes =
+      static_cast<double>(compulsory.loaded) +
+      std::max(0.0, static_cast<double>(compulsory.stored) -
+                        static_cast<double>(params_.memory.l2.capacity_bytes));
   fill_report(chip, params_, *program, *image, profile, fit, report);
   tracer.note(report);
   return report;

@@ -49,8 +49,9 @@ struct LaunchReport {
   double clock_mhz = 0;
   double flops = 0;
   double hbm_read_bytes = 0, hbm_write_bytes = 0;
-  /// Bytes of tensors that the launch had to touch at least once: per tensor, its loads capped by
-  /// its size, plus its stores capped so. The roofline's memory traffic.
+  /// Bytes that had to cross the memory at least once: per tensor, its loads capped by its size,
+  /// plus its stores capped so, less what caches may still hold dirty at the end. The roofline's
+  /// memory traffic.
   double compulsory_bytes = 0;
   double tensor_flops = 0;  ///< the part of flops that dots did, on the matrix units
   std::vector<std::pair<std::string, Figure>> counters;  ///< names of the cases files

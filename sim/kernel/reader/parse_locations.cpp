@@ -9,11 +9,26 @@ bool Parser::parse_optional_loc(Loc& loc) {
   return loc && expect(")", "after a location");
 }
 
+/// Locations stand at the end of a text: where it breaks off, their absence says nothing new.
+Loc Parser::unknown_location(const Token& use) {
+  constexpr std::size_t kMost = 3;
+  if (unknown_locations_.list().size() < kMost) {
+    std::vector<std::string> known;
+    for (const auto& [name, entry] : hash_aliases_) known.push_back("#" + std::string(name));
+    const std::string spelled = "#" + std::string(use.text);
+    unknown_locations_.error(
+        position(use), "unknown location alias '" + spelled + "'" + did_you_mean(spelled, known));
+  }
+  advance();
+  return context_.unknown_loc();
+}
+
 Loc Parser::parse_inner_loc() {
   const Nesting nesting(*this);
   if (!nesting.allowed()) return nullptr;
   if (at(TokenKind::kHash)) {
     const Token use = token_;
+    if (!hash_aliases_.count(use.text)) return unknown_location(use);
     const AliasEntry* entry = resolve_alias(use, "location");
     if (!entry) return nullptr;
     if (!entry->loc) {

@@ -51,8 +51,14 @@ bool Parser::error(const Token& where, std::string message) {
     fatal_ = true;
     diagnostics_.add({Severity::kNote, position(where), "too many errors; the rest is not shown"});
   }
-  if (where.kind == TokenKind::kEnd) fatal_ = true;
+  if (where.kind == TokenKind::kEnd) fatal_ = breaks_off_ = true;
   return false;
+}
+
+Diagnostics Parser::diagnostics() const {
+  Diagnostics all = diagnostics_;
+  if (!breaks_off_) all.append(unknown_locations_);
+  return all;
 }
 
 bool Parser::expected(std::string_view what) {

@@ -59,7 +59,8 @@ class Parser {
   /// "expected WHAT, found 'x'".
   bool expected(std::string_view what);
   SourcePosition position(const Token& where) const;
-  const Diagnostics& diagnostics() const { return diagnostics_; }
+  /// All problems; missing locations only if the text did not break off.
+  Diagnostics diagnostics() const;
 
   // Types, attributes, locations.
   Context& context() { return context_; }
@@ -148,6 +149,7 @@ class Parser {
   bool within_size(std::size_t size, const Token& where);
 
   // parse_locations.cpp
+  Loc unknown_location(const Token& use);
   Loc parse_inner_loc();
   Loc parse_file_or_name_loc();
   Loc parse_fused_loc();
@@ -190,8 +192,9 @@ class Parser {
   Context& context_;
   Lexer lexer_;
   Token token_;
-  Diagnostics diagnostics_;
-  bool fatal_ = false;  ///< at the end of the text, or too many errors: no more of them
+  Diagnostics diagnostics_, unknown_locations_;
+  bool breaks_off_ = false;  ///< something was missing at the end of the text
+  bool fatal_ = false;       ///< at the end of the text, or too many errors: no more of them
   int depth_ = 0;
 
   std::unordered_map<std::string_view, AliasEntry> hash_aliases_, bang_aliases_;

@@ -39,7 +39,7 @@ bool Parser::parse_module(Module& module) {
   }
   module.op = std::move(top.ops[0]);
   module.op->parent = nullptr;
-  return diagnostics_.empty();
+  return diagnostics().empty();
 }
 
 Expected<Module> read_module(std::string_view text, std::string file) {
