@@ -1,7 +1,7 @@
 #pragma once
 
-// Typed parameters. A parameter struct has one constexpr schema; it drives binding from YAML, ranges,
-// `xpusim params` and the docs:
+// Typed parameters. A parameter struct has one constexpr schema; it drives binding from YAML,
+// ranges, `xpusim params` and the docs:
 //
 //   struct DramParams {
 //     std::int64_t channels = 192;
@@ -9,7 +9,8 @@
 //     static constexpr auto schema() {
 //       return std::tuple{
 //           field("channels", &DramParams::channels, Unit::kCount, "pseudo channels", 1, 4096),
-//           field("latency", &DramParams::latency_ns, Unit::kNanoseconds, "controller pipeline", 0, 1e3)};
+//           field("latency", &DramParams::latency_ns, Unit::kNanoseconds, "controller pipeline", 0,
+//           1e3)};
 //     }
 //   };
 
@@ -22,7 +23,7 @@ namespace xpusim::config {
 /// The unit in which a field is held. In YAML a quantity is written with any unit of its dimension
 /// ("1.755 GHz", "228 KiB", "4.8 TB/s", "30 ns"); counts, ratios and cycles are plain numbers.
 enum class Unit : std::uint8_t {
-  kNone,            ///< strings, enums, booleans
+  kNone,  ///< strings, enums, booleans
   kCount,
   kRatio,
   kCycles,
@@ -44,7 +45,7 @@ struct Field {
   T Owner::*member;
   Unit unit;
   std::string_view doc;
-  double low, high;   ///< allowed range, both ends included, in `unit`
+  double low, high;  ///< allowed range, both ends included, in `unit`
 };
 
 /// A nested parameter struct under a key of its own.

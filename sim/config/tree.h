@@ -20,8 +20,8 @@ struct Node {
   bool quoted = false;
   std::vector<Node> items;
   std::vector<std::pair<std::string, Node>> entries;
-  SourcePosition origin;              ///< where the value was written (a --set: file "--set", line 0)
-  SourcePosition key_origin;          ///< where its key was written
+  SourcePosition origin;      ///< where the value was written (a --set: file "--set", line 0)
+  SourcePosition key_origin;  ///< where its key was written
 
   // Not in the class: clang 14 would need `entries` complete for them too early.
   Node();
@@ -34,7 +34,7 @@ struct Node {
   /// "key:" with no value, or ~
   bool is_null() const { return kind == Kind::kScalar && scalar.empty() && !quoted; }
   const Node* find(std::string_view key) const;
-  const Node* at_path(std::string_view dotted) const;   ///< "gpu.sm.count"
+  const Node* at_path(std::string_view dotted) const;  ///< "gpu.sm.count"
 };
 
 /// Reads a YAML text strictly: duplicate keys, merge keys (<<), anchors that hide keys and
@@ -44,14 +44,16 @@ Expected<Node> read_yaml_file(const std::string& path);
 
 /// Loads a configuration file, follows `extends`, applies `overrides` ("gpu.sm.count=16"), and says
 /// every problem at once. `extends` is a stem beside the file (`h100`), a path relative to it
-/// (`../memory/hbm3e`), or a list of these, where a later one wins over an earlier; the file's own keys
-/// win over them. It may stand in any map: there it fills that map, and the `schema` and `name` of the
-/// file it names are left out. Maps merge entry by entry; lists and values are replaced.
+/// (`../memory/hbm3e`), or a list of these, where a later one wins over an earlier; the file's own
+/// keys win over them. It may stand in any map: there it fills that map, and the `schema` and
+/// `name` of the file it names are left out. Maps merge entry by entry; lists and values are
+/// replaced.
 Expected<Node> load(const std::string& path, const std::vector<std::string>& overrides = {});
 
-/// Binds the map at `node` (may be null: all defaults) to `out`. Unknown keys, wrong units and values
-/// out of range become diagnostics. `path` is the dotted name of the node, for messages. Write
-/// `config::bind`: unqualified, a std::string argument brings in std::bind, which does nothing.
+/// Binds the map at `node` (may be null: all defaults) to `out`. Unknown keys, wrong units and
+/// values out of range become diagnostics. `path` is the dotted name of the node, for messages.
+/// Write `config::bind`: unqualified, a std::string argument brings in std::bind, which does
+/// nothing.
 template <class Params>
 void bind(const Node* node, std::string_view path, Params& out, Diagnostics& problems);
 
@@ -67,4 +69,4 @@ std::string to_yaml(const Node& node);
 
 }  // namespace xpusim::config
 
-#include "sim/config/bind.h"          // the templates' definitions
+#include "sim/config/bind.h"  // the templates' definitions

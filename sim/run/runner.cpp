@@ -46,7 +46,7 @@ std::vector<std::string> machine_stems(const std::string& home) {
 }
 
 std::optional<ExpectedError> load_expected_error(const std::string& machine) {
-  const std::string relative = "traces/" + machine + "/correlation.json";
+  const std::string relative = "traces/correlation/" + machine + ".json";
   std::ifstream in(fs::path(home_directory()) / relative);
   if (!in) return std::nullopt;
   const auto j = nlohmann::json::parse(in, nullptr, false);
