@@ -190,7 +190,9 @@ void fill_report(Chip& chip, const GpuParams& params, const Program& program,
   put_occupancy(out, occupancy, program);
   for (std::size_t r = 0; r < kStalls; ++r) {
     if (t.cycles[r] == 0) continue;
-    report.ledger.push_back({"gpu.sm.sub", std::string(name(static_cast<Stall>(r))), t.cycles[r]});
+    const auto reason = static_cast<Stall>(r);
+    report.ledger.push_back(
+        {"gpu.sm.sub", std::string(name(reason)), t.cycles[r], std::string(meaning(reason))});
   }
   put_lines(program, image, profile, report);
   put_energy(params, by_pipe, t.lsu, m, report);

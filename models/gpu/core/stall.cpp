@@ -15,4 +15,25 @@ std::string_view name(Stall reason) {
   return kNames[static_cast<std::size_t>(reason)];
 }
 
+std::string_view meaning(Stall reason) {
+  static constexpr std::array<std::string_view, static_cast<std::size_t>(Stall::kCount)> kMeanings{
+      "an instruction issued",
+      "waits for global memory",
+      "waits for shared memory, a shuffle or a special function",
+      "waits for a fixed latency",
+      "waits for other warps of the block",
+      "the arithmetic pipe is busy",
+      "the queue for global memory is full",
+      "the queue for shared memory and shuffles is full",
+      "instructions are being fetched",
+      "a constant is being fetched",
+      "a branch is being taken",
+      "waits at a memory fence",
+      "another warp was picked",
+      "before the first warp",
+      "no warp is resident",
+      "after the last block"};
+  return kMeanings[static_cast<std::size_t>(reason)];
+}
+
 }  // namespace xpusim::gpu

@@ -29,5 +29,6 @@ enum class Stall : std::uint8_t {
   kCount
 };
 std::string_view name(Stall reason);
+std::string_view meaning(Stall reason);  ///< in a few words, for people
 
 }  // namespace xpusim::gpu
