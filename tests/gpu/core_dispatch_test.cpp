@@ -80,6 +80,16 @@ TEST(Dispatcher, AddsLaunchAndDrain) {
   EXPECT_EQ(rig.stall(Stall::kLaunch), 105u);
 }
 
+TEST(Dispatcher, KeepsARateThatIsNoWholeNumberOfCycles) {
+  Rig rig(program(1, 32));
+  rig.params.count = 8;
+  rig.blocks = 101;
+  rig.launch.block_interval = 1.25;
+  rig.run();
+  // The first is sent at 10, the last 100 * 1.25 later; there after 1, exit at 8, notice after 1.
+  EXPECT_NEAR(static_cast<double>(rig.dispatcher->blocks_end()), 10 + 125 + 10, 1);
+}
+
 TEST(Decode, SaysWhatAProgramCannotDo) {
   Program p = program(4, 32);
   p.code.pop_back();

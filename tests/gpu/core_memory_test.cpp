@@ -147,6 +147,22 @@ TEST(SmMemory, AFenceWaitsForTheStoresBeforeIt) {
   EXPECT_GT(rig.stall(Stall::kMembar), 600u);
 }
 
+TEST(SmMemory, AnInvalidationMakesLaterLoadsAskAgainAndTakesTheL1) {
+  Instruction invalidate = op(Opcode::kCctl);
+  invalidate.wait_mask = 1;
+  Rig rig(program({load(0, 0), invalidate, load(1, 0), use(1)}, 1, 1, 2));
+  rig.params.mio.invalidate_cycles = 50;
+  rig.source.write = [](BlockRun& run) {
+    run.trace.add_access(0) = row_access(4096, 32);
+    run.trace.add_access(1) = row_access(4096, 32);
+  };
+  rig.run();
+  ASSERT_EQ(rig.memory->sent.size(), 2u);
+  // Issued at 0, back at 113 (1 + 100 + 12); served at 114 for 50 cycles, then the second load.
+  EXPECT_EQ(rig.memory->sent[1].at, 164u + (rig.memory->sent[0].at - 1));
+  EXPECT_EQ(rig.sms[0]->lsu().load_sectors_hit, 0u);
+}
+
 TEST(SmMemory, BankConflictsTakePassesOfTheDataStage) {
   Instruction lds = op(Opcode::kLds);
   lds.width = 4;

@@ -6,6 +6,8 @@
 namespace xpusim::gpu {
 
 namespace {
+constexpr std::uint64_t kParts = 1024;  // of a cycle
+
 engine::Cycle cycles_of(double ns, const engine::Clock& clock) {
   return static_cast<engine::Cycle>(std::llround(ns * static_cast<double>(clock.hz()) * 1e-9));
 }
@@ -19,8 +21,8 @@ Dispatcher::Dispatcher(const sc_core::sc_module_name& name, engine::Scheduler& s
       scheduler_(scheduler),
       start_(std::max<engine::Cycle>(1, cycles_of(params.start_ns, scheduler.clock()))),
       drain_(std::max<engine::Cycle>(1, cycles_of(params.drain_ns, scheduler.clock()))),
-      interval_(static_cast<engine::Cycle>(params.block_interval)),
       next_dispatch_(start_),
+      interval_(static_cast<std::uint64_t>(std::llround(params.block_interval * kParts))),
       blocks_(blocks),
       free_(sm_count, blocks_of_sm),
       free_slots_(static_cast<std::uint64_t>(sm_count) * blocks_of_sm) {
@@ -50,7 +52,8 @@ engine::Cycle Dispatcher::tick(engine::Cycle now) {
   --free_[turn_];
   --free_slots_;
   turn_ = turn_ + 1 == count ? 0 : turn_ + 1;
-  next_dispatch_ = now + interval_;
+  next_fine_ = std::max(next_fine_, now * kParts) + interval_;
+  next_dispatch_ = std::max(now + 1, next_fine_ / kParts);
   return sent_ < blocks_ && free_slots_ > 0 ? next_dispatch_ : engine::kNever;
 }
 

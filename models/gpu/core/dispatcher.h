@@ -10,10 +10,11 @@
 namespace xpusim::gpu {
 
 /// Gives the blocks of a grid to the SMs: in order of their numbers, one every `block_interval`
-/// cycles, round robin over the SMs that have a free slot, so that each SM gets one block before
-/// any gets a second; then a slot is filled again when its block has ended. Begins after the launch
-/// time and ends the launch a drain time after the last block. Left out: the tree of GPCs and TPCs
-/// (which on a chip orders the SMs), clusters, and launches that overlap.
+/// cycles (on average, if that is no whole number), round robin over the SMs that have a free slot,
+/// so that each SM gets one block before any gets a second; then a slot is filled again when its
+/// block has ended. Begins after the launch time and ends the launch a drain time after the last
+/// block. Left out: the tree of GPCs and TPCs (which on a chip orders the SMs), clusters, and
+/// launches that overlap.
 class Dispatcher : public sc_core::sc_module, public engine::Component {
  public:
   Dispatcher(const sc_core::sc_module_name& name, engine::Scheduler& scheduler,
@@ -35,7 +36,8 @@ class Dispatcher : public sc_core::sc_module, public engine::Component {
  private:
   engine::Scheduler& scheduler_;
   std::uint32_t id_ = 0;
-  engine::Cycle start_, drain_, interval_, next_dispatch_ = 0;
+  engine::Cycle start_, drain_, next_dispatch_ = 0;
+  std::uint64_t interval_, next_fine_ = 0;  ///< in parts of a cycle
   std::uint64_t blocks_, sent_ = 0, done_ = 0;
   std::vector<std::uint32_t> free_;  ///< slots, by SM
   std::uint64_t free_slots_;

@@ -53,6 +53,8 @@ Class class_of(Opcode op) {
       return {Port::kControl, Action::kBarrier};
     case Opcode::kMembar:
       return {Port::kControl, Action::kMembar};
+    case Opcode::kCctl:
+      return {Port::kLg, Action::kInvalidate};
     case Opcode::kBra:
       return {Port::kControl, Action::kBranch};
     case Opcode::kExit:

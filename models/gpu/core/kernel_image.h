@@ -39,6 +39,7 @@ enum class Action : std::uint8_t {
   kReduction,
   kBarrier,
   kMembar,
+  kInvalidate,  ///< CCTL.IVALL: the L1 forgets its lines
   kBranch,
   kExit,
 };

@@ -70,6 +70,10 @@ void L1Cache::fill(Line line, std::uint64_t address, std::uint8_t sectors) {
   set.sectors[w] = static_cast<std::uint8_t>(on_their_way | sectors);
 }
 
+void L1Cache::clear() {
+  for (Set& set : sets_) set.tag.fill(kNoTag);
+}
+
 void L1Cache::drop(std::uint64_t address) {
   const std::uint32_t tag = tag_of(address);
   Set& set = set_of(tag);

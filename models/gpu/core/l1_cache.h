@@ -29,6 +29,7 @@ class L1Cache {
   /// Sectors have come; ignored when the line was given to another address since.
   void fill(Line line, std::uint64_t address, std::uint8_t sectors);
   void drop(std::uint64_t address);
+  void clear();  ///< forgets all lines; what is on its way fills nothing
 
  private:
   static constexpr std::uint32_t kMaxWays = 4;

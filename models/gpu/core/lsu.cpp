@@ -61,6 +61,7 @@ Lsu::Lsu(const MioParams& p, std::int64_t l1_bytes)
       l1_latency_(static_cast<std::uint32_t>(p.l1_latency)),
       fill_latency_(static_cast<std::uint32_t>(p.fill_latency)),
       request_interval_(static_cast<std::uint32_t>(p.request_interval)),
+      invalidate_cycles_(static_cast<std::uint32_t>(p.invalidate_cycles)),
       limit_(static_cast<std::uint32_t>(p.outstanding_lines)),
       mio_starts_(kSubCores * mio_depth_, 0),
       lg_starts_(static_cast<std::size_t>(p.lg_queue), 0),
@@ -200,6 +201,15 @@ void Lsu::arrived(std::uint32_t access, std::uint32_t now) {
   const bool store = a.action == Action::kStore || a.action == Action::kReduction;
   completions_.push_back({a.who, store, std::max(a.ready, now + fill_latency_)});
   free_accesses_.push_back(access);
+}
+
+std::uint32_t Lsu::invalidate(std::uint32_t served) {
+  l1_.clear();
+  const std::uint32_t start = std::max(served, tag_stage_free_);
+  tag_stage_free_ = start + invalidate_cycles_;
+  lg_starts_[lg_next_] = start;
+  if (++lg_next_ == lg_starts_.size()) lg_next_ = 0;
+  return tag_stage_free_;
 }
 
 const std::vector<Completion>& Lsu::receive(const engine::Message& message, std::uint32_t now) {

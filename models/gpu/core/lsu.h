@@ -70,6 +70,9 @@ class Lsu {
   std::uint32_t access(Action action, const WarpRef& who, const WarpFootprint& footprint,
                        std::uint32_t served, std::uint32_t now);
 
+  /// The L1 forgets its lines; its tag stage is taken for that long. Returns the cycle of the end.
+  std::uint32_t invalidate(std::uint32_t served);
+
   /// A response has come; returns the accesses that are complete with it (valid until the next
   /// call).
   const std::vector<Completion>& receive(const engine::Message& message, std::uint32_t now);
@@ -116,7 +119,8 @@ class Lsu {
 
   engine::OutPort* memory_ = nullptr;
   std::uint32_t component_ = 0;
-  std::uint32_t mio_depth_, l1_latency_, fill_latency_, request_interval_, limit_;
+  std::uint32_t mio_depth_, l1_latency_, fill_latency_, request_interval_, invalidate_cycles_,
+      limit_;
 
   std::uint32_t data_stage_free_ = 0, tag_stage_free_ = 0, port_free_ = 0;
   std::array<std::uint32_t, kSubCores> mio_next_{};

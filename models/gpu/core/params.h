@@ -48,7 +48,7 @@ struct MioParams {
   std::int64_t constant_latency = 28, read_latency = 10;
   std::int64_t barrier_latency = 30, membar_latency = 186;
   std::int64_t l1_latency = 33, l1_ways = 4, outstanding_lines = 640;
-  std::int64_t request_interval = 1, fill_latency = 12;
+  std::int64_t request_interval = 1, fill_latency = 12, invalidate_cycles = 150;
 
   static constexpr auto schema() {
     using config::field, config::Unit;
@@ -82,6 +82,8 @@ struct MioParams {
               "cycles between two requests that leave the SM", 1, 64),
         field("fill_latency", &P::fill_latency, Unit::kCycles,
               "arrival of the last response to the result", 1, 1000),
+        field("invalidate", &P::invalidate_cycles, Unit::kCycles,
+              "time that CCTL.IVALL keeps the L1's tag stage", 1, 10000),
     };
   }
 };
@@ -140,8 +142,8 @@ struct SmParams {
 
 /// How a grid gets to the SMs. What a host does before the launch is left out.
 struct LaunchParams {
-  double start_ns = 900, drain_ns = 500;
-  std::int64_t block_interval = 1, block_latency = 100, warp_interval = 2;
+  double start_ns = 900, drain_ns = 500, block_interval = 1;
+  std::int64_t block_latency = 100, warp_interval = 2;
 
   static constexpr auto schema() {
     using config::field, config::Unit;
@@ -152,7 +154,8 @@ struct LaunchParams {
         field("drain", &P::drain_ns, Unit::kNanoseconds,
               "end of the last block to the end of the launch", 0, 1e6),
         field("block_interval", &P::block_interval, Unit::kCycles,
-              "cycles between two blocks leaving the dispatcher", 1, 10000),
+              "cycles between two blocks leaving the dispatcher (1.2: five blocks in six cycles)",
+              0.001, 10000),
         field("block_latency", &P::block_latency, Unit::kCycles,
               "dispatcher to an SM (and a finished block's notice back)", 1, 10000),
         field("warp_interval", &P::warp_interval, Unit::kCycles,

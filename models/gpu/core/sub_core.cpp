@@ -215,6 +215,9 @@ void SubCore::issue(std::uint32_t w, std::uint32_t now) {
     case Action::kReduction:
       issue_global(w, in, now);
       break;
+    case Action::kInvalidate:
+      issue_invalidate(v, in, now);
+      break;
     case Action::kBranch:
       if (!branch_taken(w, in)) break;
       target = in.target;

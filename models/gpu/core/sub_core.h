@@ -133,7 +133,9 @@ class SubCore {
   std::uint32_t issue_xu(const IssueWord& in, std::uint32_t now);
   std::uint32_t issue_mio(Warp& v, const IssueWord& in, std::uint32_t now);
   void issue_global(std::uint32_t w, const IssueWord& in, std::uint32_t now);
+  void issue_invalidate(Warp& v, const IssueWord& in, std::uint32_t now);
   void take_mio_port(std::uint32_t now);
+  void take_lg_port(std::uint32_t now);
   const exec::Access* access_of(Warp& v, std::uint32_t w, const IssueWord& in);
   std::int64_t decision_of(Warp& v, std::uint32_t site, std::uint32_t occurrence);
   bool branch_taken(std::uint32_t w, const IssueWord& in);

@@ -91,6 +91,15 @@ void SubCore::issue_global(std::uint32_t w, const IssueWord& in, std::uint32_t n
       ++sm_.blocks[v.block].stores_left;
     }
   }
+  take_lg_port(now);
+}
+
+void SubCore::issue_invalidate(Warp& v, const IssueWord& in, std::uint32_t now) {
+  raise(v, in.sets, sm_.lsu.invalidate(sm_.lsu.enter_mio(index_, now, 1)), true);
+  take_lg_port(now);
+}
+
+void SubCore::take_lg_port(std::uint32_t now) {
   take_mio_port(now);
   for (std::uint32_t s = 0; s < kSubCores; ++s) sm_.sub_cores[s].lg_queue_free(sm_.lsu.lg_free());
 }
