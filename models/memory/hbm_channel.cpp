@@ -14,7 +14,7 @@ HbmCounters& HbmCounters::operator+=(const HbmCounters& o) {
   return *this;
 }
 
-HbmChannel::HbmChannel(const HbmTiming& timing)
+HbmChannel::HbmChannel(const HbmTiming& timing, std::uint32_t index, std::uint32_t of)
     : t_(timing),
       two_lanes_(timing.ccd_l >= 2 * timing.ccd_s),
       ccd_l_bits_(std::has_single_bit(timing.ccd_l) ? std::countr_zero(timing.ccd_l) : -1) {
@@ -24,7 +24,9 @@ HbmChannel::HbmChannel(const HbmTiming& timing)
     q.hit.fill(kNone);
   }
   for (std::uint32_t b = 0; b < t_.banks; ++b) group_banks_[b % t_.groups] |= BankMask{1} << b;
-  if (t_.refresh != HbmTiming::Refresh::kNone) refresh_at_ = t_.refresh_interval;
+  if (t_.refresh == HbmTiming::Refresh::kNone) return;
+  refresh_at_ = t_.refresh_interval - std::uint64_t{t_.refresh_interval} * index / of;
+  if (t_.refresh == HbmTiming::Refresh::kPerBank) refresh_bank_ = index % t_.banks;
 }
 
 void HbmChannel::push(const Request& request, Ck arrival) {

@@ -57,7 +57,9 @@ class HbmChannel {
     Ck at;  ///< the last data has crossed the bus
   };
 
-  explicit HbmChannel(const HbmTiming& timing);
+  /// `index` of `of`: the channels' refreshes are spread evenly over the refresh interval, so that
+  /// they do not all stand still at once.
+  explicit HbmChannel(const HbmTiming& timing, std::uint32_t index = 0, std::uint32_t of = 1);
 
   /// Queues a request that reaches the controller at CK `arrival`; arrivals do not decrease.
   void push(const Request& request, Ck arrival);

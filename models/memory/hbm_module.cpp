@@ -40,7 +40,9 @@ HbmModule::HbmModule(const sc_core::sc_module_name& name, const engine::Schedule
   ck_per_cycle_ = ratio(params.timing.clock_hz, hz);
   cycle_per_ck_ = ratio(hz, params.timing.clock_hz);
   const HbmTiming timing(params);
-  channels_.assign(static_cast<std::size_t>(params.pseudo_channels), HbmChannel(timing));
+  for (std::uint32_t i = 0; i < params.pseudo_channels; ++i) {
+    channels_.emplace_back(timing, first + i, map.pseudo_channels());
+  }
   const std::uint32_t way_back = std::min(timing.cl, timing.cwl) + timing.burst + reply_ck_;
   window_ = std::clamp<engine::Cycle>(to_cycle(way_back) - 2, 1, kLongestWindow);
 }

@@ -15,17 +15,17 @@ void BandwidthCalendar::advance(std::uint64_t first) {
   first_ = first;
   for (; slot < first + kSlots; ++slot) {
     const std::uint64_t start = slot * slot_bytes_;
-    const std::uint32_t bit = 1u << slot % kSlots;
+    const std::uint64_t bit = std::uint64_t{1} << slot % kSlots;
     const std::uint64_t waiting = line_ > start ? line_ - start : 0;
     used_[slot % kSlots] =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(waiting, slot_bytes_));
+        static_cast<std::uint16_t>(std::min<std::uint64_t>(waiting, slot_bytes_));
     full_ = waiting >= slot_bytes_ ? full_ | bit : full_ & ~bit;
   }
 }
 
 /// The first slot from `slot` on with bytes left; the end of the window if there is none.
 std::uint64_t BandwidthCalendar::first_free(std::uint64_t slot) const {
-  const std::uint32_t from_slot = std::rotr(full_, static_cast<int>(slot % kSlots));
+  const std::uint64_t from_slot = std::rotr(full_, static_cast<int>(slot % kSlots));
   return std::min(slot + static_cast<std::uint64_t>(std::countr_one(from_slot)), first_ + kSlots);
 }
 
@@ -46,7 +46,7 @@ engine::Cycle BandwidthCalendar::book(engine::Cycle now, engine::Cycle ready, st
     used = static_cast<std::uint16_t>(used + taken);
     bytes -= taken;
     end = std::max(end, (slot << kSlotBits) + (used - 1) / bytes_per_cycle_);
-    if (used == slot_bytes_) full_ |= 1u << slot % kSlots;
+    if (used == slot_bytes_) full_ |= std::uint64_t{1} << slot % kSlots;
   }
   return end;
 }

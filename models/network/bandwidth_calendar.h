@@ -11,16 +11,17 @@ namespace xpusim::network {
 /// first free bytes at or after the time it is ready, so transfers may be booked in any order of
 /// time: one that is ready late does not block the port for one that is ready early.
 ///
-/// Within a slot the order of booking decides, so a transfer may be up to a slot (8 cycles) off its
-/// exact first-come-first-served time; rates are exact. The calendar reaches 32 slots (256 cycles)
-/// ahead: what does not fit waits in line behind it, and a transfer that is ready only after it,
-/// with no such line, is not booked at all (it sees a free port).
-class alignas(32) BandwidthCalendar {
+/// Within a slot the order of booking decides, so a transfer may be up to a slot (32 cycles) off
+/// its exact first-come-first-served time; rates are exact. The calendar reaches 64 slots (2048
+/// cycles) ahead, as far as a slice that all SMs ask at once dates its answers: what does not fit
+/// waits in line behind it, and a transfer that is ready only after it, with no such line, is not
+/// booked at all (it sees a free port).
+class alignas(64) BandwidthCalendar {
  public:
-  static constexpr unsigned kSlotBits = 3;
+  static constexpr unsigned kSlotBits = 5;
   static constexpr engine::Cycle kSlotCycles = engine::Cycle{1} << kSlotBits;
-  static constexpr std::uint32_t kMaxBytesPerCycle = 4096;  ///< a slot's bytes fit into 16 bits
-  static constexpr std::uint64_t kSlots = 32;
+  static constexpr std::uint32_t kMaxBytesPerCycle = 2047;  ///< a slot's bytes fit into 16 bits
+  static constexpr std::uint64_t kSlots = 64;
 
   explicit BandwidthCalendar(std::uint32_t bytes_per_cycle);
 
@@ -37,7 +38,7 @@ class alignas(32) BandwidthCalendar {
   std::uint64_t first_ = 0;  ///< the window's first slot
   std::uint64_t full_ = 0;   ///< bit (slot mod 64): nothing left
   std::uint64_t line_ = 0;   ///< end of the line behind the window, in bytes since 0
-  std::array<std::uint16_t, kSlots> used_{};  ///< bytes booked, by slot mod 32
+  std::array<std::uint16_t, kSlots> used_{};  ///< bytes booked, by slot mod 64
 };
 
 }  // namespace xpusim::network

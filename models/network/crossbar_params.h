@@ -20,9 +20,9 @@ struct CrossbarParams {
     return std::tuple{
         field("latency", &P::latency_cycles, U::kCycles, "source to destination, empty", 1, 10000),
         field("source_bandwidth", &P::source_bytes_per_cycle, U::kBytesPerCycle,
-              "what one source sends", 1, 4096),
+              "what one source sends", 1, 2047),
         field("destination_bandwidth", &P::destination_bytes_per_cycle, U::kBytesPerCycle,
-              "what one destination takes", 1, 4096),
+              "what one destination takes", 1, 2047),
         field("header", &P::header_bytes, U::kBytes, "of every message, beside its data", 1, 512)};
   }
 };

@@ -61,7 +61,8 @@ TEST_F(CrossbarTest, makes_messages_from_many_sources_share_a_destination) {
   for (std::uint32_t i = 0; i < 4; ++i) send(i, 2, memory::kWrite, i);
   scheduler.run_until(1000);
   ASSERT_EQ(sinks[2].arrivals.size(), 4u);
-  EXPECT_NEAR(static_cast<double>(sinks[2].arrivals[3].second), 50 + 4 * 520 / 64.0, 4.0);
+  constexpr auto kSlot = static_cast<double>(BandwidthCalendar::kSlotCycles);
+  EXPECT_NEAR(static_cast<double>(sinks[2].arrivals[3].second), 50 + 4 * 520 / 64.0, kSlot);
 }
 
 TEST_F(CrossbarTest, makes_messages_from_one_source_share_its_port) {
