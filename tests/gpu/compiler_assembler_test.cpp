@@ -74,7 +74,7 @@ TEST(Assembler, IndependentLoadsIssueBeforeTheFirstUse) {
     sums.push_back(b.value(Opcode::kFma, "FADD", {x, x}));
   }
   for (VReg s : sums) store(b, tid, s);
-  schedule(code, {}, kNoBudget);
+  schedule(code, {}, {});
   const auto& c = code.blocks[0].code;
   const auto first_use =
       std::find_if(c.begin(), c.end(), [](auto& i) { return i.mnemonic == "FADD"; });
@@ -89,8 +89,52 @@ TEST(Assembler, ABudgetOfRegistersHoldsLoadsBack) {
   for (int n = 0; n < 16; ++n) sum = b.value(Opcode::kFma, "FADD", {sum, load(b, tid)});
   store(b, tid, sum);
   MachineCode free = code;
-  EXPECT_GT(schedule(free, {}, kNoBudget).peak, 12);
-  EXPECT_LE(schedule(code, {}, 6).peak, 6);
+  EXPECT_GT(schedule(free, {}, {}).peak, 12);
+  EXPECT_LE(schedule(code, {}, {.budget = 6}).peak, 6);
+}
+
+/// Masked loads of values that stay alive until they are stored, each added to a running sum.
+MachineCode kept_loads(int loads) {
+  MachineCode code;
+  Builder b(code);
+  const VReg tid = b.value(Opcode::kS2r, "S2R", {});
+  VReg sum = b.value(Opcode::kAlu, "MOV", {tid});
+  std::vector<VReg> values;
+  for (int n = 0; n < loads; ++n) {
+    const VReg mask = b.predicate();
+    b.emit(Opcode::kAlu, "ISETP", {mask}, {tid}, static_cast<std::uint32_t>(n));
+    std::vector<VReg> words;
+    for (int w = 0; w < 4; ++w) words.push_back(b.value(Opcode::kAlu, "MOV", {}, 0xff800000));
+    b.code().tie(words);
+    MachineInstruction& i = b.emit(Opcode::kLdg, "LDG.E.128", {}, {tid});
+    i.defs.assign(words.begin(), words.end());
+    i.uses.insert(i.uses.end(), words.begin(), words.end());
+    i.guard = mask;
+    i.effect = MemoryEffect::kGlobalLoad;
+    for (VReg w : words) sum = b.value(Opcode::kAlu, "FMNMX", {sum, w});
+    values.insert(values.end(), words.begin(), words.end());
+  }
+  for (VReg v : values) store(b, sum, v);
+  return code;
+}
+
+/// Loads before the first FMNMX.
+std::ptrdiff_t loads_up_front(const MachineCode& code) {
+  const auto& c = code.blocks[0].code;
+  const auto use = std::find_if(c.begin(), c.end(), [](auto& i) { return i.mnemonic == "FMNMX"; });
+  return std::count_if(c.begin(), use, [](auto& i) { return i.op == Opcode::kLdg; });
+}
+
+TEST(Assembler, LoadsOfValuesThatStayAliveFlowAheadOfTheirUses) {
+  MachineCode near = kept_loads(16), flowing = near;
+  const ScheduleResult first = schedule(near, {}, {});
+  const ScheduleResult second = schedule(flowing, {}, {first.peak, true});
+  EXPECT_LT(loads_up_front(near), 8);
+  EXPECT_GE(loads_up_front(flowing), 12);
+  EXPECT_LE(second.peak, first.peak + 1);
+  EXPECT_LT(second.memory_length, first.memory_length);
+  const Placed placed = place(kept_loads(16), {});
+  EXPECT_GE(loads_up_front(placed.code), 12);
 }
 
 TEST(Assembler, DeadRegistersAreReusedAndR1IsTheStackPointers) {

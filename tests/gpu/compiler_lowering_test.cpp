@@ -207,5 +207,32 @@ TEST(Lowering, UnsupportedOpsAreListedOnce) {
   EXPECT_THAT(unsupported_ops(*module), ElementsAre("math.erf"));
 }
 
+/// Mnemonics of an atomic's instructions, by its memory order.
+std::vector<std::string> atomic(const std::string& order) {
+  const std::string tile =
+      "(tensor<512x!tt.ptr<f32>, #blocked>, tensor<512xf32, #blocked>, "
+      "tensor<512xi1, #blocked>) -> tensor<512xf32, #blocked>\n";
+  const auto program =
+      compile_text(kernel_text("    %a = tt.atomic_rmw fadd, " + order + ", %q, %z, %m : " + tile));
+  EXPECT_TRUE(program) << program.error().str();
+  std::vector<std::string> found;
+  if (!program) return found;
+  for (const auto& i : program->code) {
+    const bool mine = i.op == Opcode::kMembar || i.op == Opcode::kNop || i.op == Opcode::kAtom ||
+                      i.op == Opcode::kRed || i.op == Opcode::kCctl;
+    if (mine && found.size() < 6) found.push_back(i.mnemonic);
+  }
+  return found;
+}
+
+TEST(Lowering, AtomicsThatAcquireAndReleaseAreFencedAndReturn) {
+  EXPECT_THAT(atomic("acq_rel, gpu"), ElementsAre("MEMBAR.ALL.GPU", "ERRBAR", "CGAERRBAR",
+                                                  "ATOMG.E", "CCTL.IVALL", "MEMBAR.ALL.GPU"));
+  EXPECT_THAT(atomic("acquire, gpu"), ElementsAre("ATOMG.E", "CCTL.IVALL", "ATOMG.E", "CCTL.IVALL",
+                                                  "ATOMG.E", "CCTL.IVALL"));
+  EXPECT_THAT(atomic("relaxed, gpu"), ElementsAre("RED.E", "RED.E", "RED.E", "RED.E"));
+  EXPECT_THAT(atomic("acq_rel, cta"), ElementsAre("RED.E", "RED.E", "RED.E", "RED.E"));
+}
+
 }  // namespace
 }  // namespace xpusim::gpu

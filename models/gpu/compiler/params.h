@@ -21,6 +21,7 @@ struct CompilerParams {
   std::int64_t fp64_latency = 8;
   std::int64_t max_stall = 15;
   std::int64_t load_guess = 48;
+  std::int64_t memory_guess = 160;
   std::int64_t shared_guess = 30;
   std::int64_t mufu_guess = 20;
   std::int64_t occupancy_registers = 32;
@@ -45,6 +46,8 @@ struct CompilerParams {
               15),
         field("load_guess", &P::load_guess, Unit::kCycles,
               "global load, as the scheduler guesses it", 1, 1000),
+        field("memory_guess", &P::memory_guess, Unit::kCycles,
+              "global load from memory, as guessed where loads may flow", 1, 1000),
         field("shared_guess", &P::shared_guess, Unit::kCycles,
               "shared memory, shuffles and constants, as guessed", 1, 1000),
         field("mufu_guess", &P::mufu_guess, Unit::kCycles, "special functions, as guessed", 1,

@@ -19,13 +19,19 @@ void contract(MachineCode& code);
 void balance_pipes(MachineCode& code);
 /// What the scheduler says of its work.
 struct ScheduleResult {
-  int peak = 0;             ///< lane registers alive at once
-  std::int64_t length = 0;  ///< guessed cycles
+  int peak = 0;                    ///< lane registers alive at once
+  std::int64_t length = 0;         ///< guessed cycles
+  std::int64_t memory_length = 0;  ///< the same, with every load coming from memory
 };
 inline constexpr int kNoBudget = 1 << 20;
+/// What the scheduler keeps to.
+struct ScheduleGoal {
+  int budget = kNoBudget;   ///< lane registers
+  bool loads_flow = false;  ///< loads go out as early as the budget allows, as if they took long
+};
 /// Orders each block's instructions in the order in which values are needed, as far as guessed
-/// latencies and a budget of lane registers allow.
-ScheduleResult schedule(MachineCode& code, const CompilerParams& params, int budget);
+/// latencies and the goal allow.
+ScheduleResult schedule(MachineCode& code, const CompilerParams& params, const ScheduleGoal& goal);
 inline constexpr int kStackPointer = 1;  ///< R1 is taken from the first instruction to the last
 /// Lane registers that code may keep alive for the most warps to fit.
 int full_occupancy_budget(const CompilerParams& params);
@@ -52,7 +58,8 @@ struct Placed {
 };
 /// Schedules and allocates: freely; and, if full occupancy then has too few registers, within
 /// these, which stands unless the code gets too much longer. Then tries smaller budgets while they
-/// save a granule of registers that fragmentation costs.
+/// save a granule of registers that fragmentation costs. Last, lets loads flow as early as the
+/// registers that are needed anyway allow, which stands if it saves waiting for memory.
 Placed place(const MachineCode& code, const CompilerParams& params);
 
 /// Sets stall counts for fixed-latency results and scoreboards for the others.

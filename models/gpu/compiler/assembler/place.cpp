@@ -8,14 +8,16 @@ namespace {
 
 constexpr int kGranule = 8;  ///< the chip hands out registers a thread in units of eight
 constexpr int kAttempts = 8;
-constexpr int kWithinReach = 4;  ///< registers too many that reordering may still save
+constexpr double kWorthFlowing = 0.9;  ///< of the length at most, for loads to flow
+constexpr int kWithinReach = 4;        ///< registers too many that reordering may still save
 
 int round_up(int n) { return (n + kGranule - 1) / kGranule * kGranule; }
 
-Placed attempt(const MachineCode& code, const CompilerParams& params, int budget, bool lingering) {
+Placed attempt(const MachineCode& code, const CompilerParams& params, const ScheduleGoal& goal,
+               bool lingering) {
   Placed p;
   p.code = code;
-  p.schedule = schedule(p.code, params, budget);
+  p.schedule = schedule(p.code, params, goal);
   exit_early(p.code);
   spill_predicates(p.code);
   p.where = allocate(p.code, lingering);
@@ -26,11 +28,11 @@ Placed attempt(const MachineCode& code, const CompilerParams& params, int budget
 
 Placed place(const MachineCode& code, const CompilerParams& params) {
   const int full = full_occupancy_budget(params);
-  Placed best = attempt(code, params, kNoBudget, true);
+  Placed best = attempt(code, params, {}, true);
   int budget = best.schedule.peak;
   bool lingering = true;
   if (best.schedule.peak > full) {
-    Placed tight = attempt(code, params, full, true);
+    Placed tight = attempt(code, params, {.budget = full}, true);
     const double limit = static_cast<double>(best.schedule.length) * params.longest_trade;
     if (static_cast<double>(tight.schedule.length) <= limit) {
       budget = full;
@@ -42,9 +44,17 @@ Placed place(const MachineCode& code, const CompilerParams& params) {
   const int needed = lingering ? std::max(full, best.schedule.peak) : full;
   const int goal = round_up(needed + reserved) - reserved + kStackPointer;
   for (int n = 0; n < kAttempts && best.where.general > goal; ++n) {
-    Placed smaller = attempt(code, params, budget - n, lingering);
+    Placed smaller = attempt(code, params, {.budget = budget - n}, lingering);
     if (smaller.where.general < best.where.general) best = std::move(smaller);
   }
+  Placed flowing =
+      attempt(code, params, {.budget = best.schedule.peak, .loads_flow = true}, lingering);
+  const auto granted = [&](const Placed& p) {
+    return round_up(p.where.general + static_cast<int>(params.reserved_registers));
+  };
+  const double limit = static_cast<double>(best.schedule.memory_length) * kWorthFlowing;
+  const bool shorter = static_cast<double>(flowing.schedule.memory_length) < limit;
+  if (shorter && granted(flowing) <= granted(best)) best = std::move(flowing);
   return best;
 }
 

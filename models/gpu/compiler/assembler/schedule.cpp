@@ -4,132 +4,14 @@
 #include <utility>
 #include <vector>
 
-#include "models/gpu/compiler/assembler/assembler.h"
+#include "models/gpu/compiler/assembler/dependence_graph.h"
 
 namespace xpusim::gpu {
 namespace {
 
+/// How far ahead of the first instruction that waits others may be taken up: so far that a few
+/// loads are under way, not so far that registers fill with what is used much later.
 constexpr std::size_t kWindow = 64;
-
-/// What must come before an instruction, and how long before.
-struct Edge {
-  std::uint32_t to;
-  std::int32_t latency;
-  bool memory;  // by effects on memory, not by a register
-};
-
-struct Node {
-  std::vector<Edge> after;            // who waits for this one
-  std::vector<std::uint32_t> before;  // whose registers it needs, in the order of its operands
-  int waiting_for = 0;                // predecessors not yet scheduled
-  std::int64_t earliest = 0;          // cycle
-};
-
-std::int64_t guess(const MachineInstruction& i, VReg result, const MachineCode& code,
-                   const CompilerParams& params) {
-  switch (i.op) {
-    case Opcode::kLdg:
-    case Opcode::kAtom:
-      return params.load_guess;
-    case Opcode::kMufu:
-      return params.mufu_guess;
-    case Opcode::kLds:
-    case Opcode::kShfl:
-    case Opcode::kS2r:
-    case Opcode::kS2ur:
-    case Opcode::kLdc:
-      return params.shared_guess;
-    default:
-      return fixed_latency(i.op, code.registers[result], params);
-  }
-}
-
-/// The dependences of one block, by registers and by effects on memory.
-class Graph {
- public:
-  Graph(const MachineCode& code, const MachineBlock& block, const CompilerParams& params)
-      : code_(code), block_(block), params_(params), nodes_(block.code.size()) {
-    last_write_.assign(code.registers.size(), kNobody);
-    readers_.resize(code.registers.size());
-    for (std::uint32_t at = 0; at < nodes_.size(); ++at) {
-      order_registers(at);
-      order_effects(at);
-    }
-  }
-  std::vector<Node>& nodes() { return nodes_; }
-  const std::vector<Node>& nodes() const { return nodes_; }
-
- private:
-  static constexpr std::uint32_t kNobody = ~0u;
-
-  void add(std::uint32_t from, std::uint32_t to, std::int64_t latency, bool memory = false) {
-    if (from == to || from == kNobody) return;
-    nodes_[from].after.push_back({to, static_cast<std::int32_t>(latency), memory});
-    ++nodes_[to].waiting_for;
-    if (!memory) nodes_[to].before.push_back(from);
-  }
-  void read(std::uint32_t at, VReg r) {
-    if (last_write_[r] != kNobody) {
-      add(last_write_[r], at, guess(block_.code[last_write_[r]], r, code_, params_));
-    }
-    readers_[r].push_back(at);
-  }
-  void order_registers(std::uint32_t at) {
-    const MachineInstruction& i = block_.code[at];
-    for (VReg r : i.uses) read(at, r);
-    if (i.guard != kNoVReg) read(at, i.guard);
-    for (VReg r : i.defs) {
-      for (std::uint32_t reader : readers_[r]) add(reader, at, 0);
-      if (last_write_[r] != kNobody && readers_[r].empty()) add(last_write_[r], at, 1);
-      readers_[r].clear();
-      last_write_[r] = at;
-    }
-  }
-  void after_all(const std::vector<std::uint32_t>& earlier, std::uint32_t at) {
-    for (std::uint32_t e : earlier) add(e, at, 1, true);
-  }
-  void order_effects(std::uint32_t at) {
-    const MemoryEffect effect = block_.code[at].effect;
-    if (effect == MemoryEffect::kNone) return;
-    add(barrier_, at, 1, true);
-    switch (effect) {
-      case MemoryEffect::kGlobalLoad:
-        after_all(global_stores_, at);
-        global_loads_.push_back(at);
-        break;
-      case MemoryEffect::kGlobalStore:
-        after_all(global_loads_, at);
-        global_stores_.push_back(at);
-        break;
-      case MemoryEffect::kSharedLoad:
-        after_all(shared_stores_, at);
-        shared_loads_.push_back(at);
-        break;
-      case MemoryEffect::kSharedStore:
-        after_all(shared_loads_, at);
-        shared_stores_.push_back(at);
-        break;
-      default:
-        for (auto* list : {&global_loads_, &global_stores_, &shared_loads_, &shared_stores_}) {
-          after_all(*list, at);
-          list->clear();
-        }
-        if (effect == MemoryEffect::kEnd) {
-          for (std::uint32_t e = 0; e < at; ++e) add(e, at, 0, true);
-        }
-        barrier_ = at;
-    }
-  }
-
-  const MachineCode& code_;
-  const MachineBlock& block_;
-  const CompilerParams& params_;
-  std::vector<Node> nodes_;
-  std::vector<std::uint32_t> last_write_;
-  std::vector<std::vector<std::uint32_t>> readers_;
-  std::uint32_t barrier_ = kNobody;
-  std::vector<std::uint32_t> global_loads_, global_stores_, shared_loads_, shared_stores_;
-};
 
 /// Registers alive while a block is put in order, counted as instructions are placed. The
 /// destination of a vector load takes all its registers at once, when the first of them is written.
@@ -271,15 +153,15 @@ std::vector<bool> may_run_ahead(const MachineBlock& block, const std::vector<Nod
 class Scheduler {
  public:
   Scheduler(const MachineCode& code, const MachineBlock& block, const CompilerParams& params,
-            int budget)
+            const ScheduleGoal& goal)
       : block_(block),
-        params_(params),
-        graph_(code, block, params),
+        graph_(code, block, params, goal.loads_flow ? params.memory_guess : params.load_guess),
         pressure_(code, block),
-        budget_(budget),
-        comfortable_(budget == kNoBudget ? full_occupancy_budget(params) : 0),
+        budget_(goal.budget),
+        window_(goal.loads_flow ? block.code.size() : kWindow),
+        comfortable_(goal.budget == kNoBudget ? full_occupancy_budget(params) : 0),
         rank_(stream_order(block, graph_.nodes())),
-        ahead_(may_run_ahead(block, graph_.nodes(), budget == kNoBudget)),
+        ahead_(may_run_ahead(block, graph_.nodes(), goal.budget == kNoBudget)),
         placed_(rank_.size()) {
     by_rank_.resize(rank_.size());
     for (std::uint32_t at = 0; at < rank_.size(); ++at) by_rank_[rank_[at]] = at;
@@ -347,7 +229,7 @@ class Scheduler {
           predicates > 0 && !ahead_[at] && pressure_.predicate() + predicates > kPredicates;
       const bool no_register = general > 0 && pressure_.general() + general > budget_;
       bool too_early =
-          (general > 0 || predicates > 0) && rank_[at] > front_ + (ahead_[at] ? kWindow : 0);
+          (general > 0 || predicates > 0) && rank_[at] > front_ + (ahead_[at] ? window_ : 0);
       if (is_initial(at) && pressure_.general() + general > comfortable_ && !load_waits_only(at)) {
         too_early = true;
       }
@@ -363,10 +245,10 @@ class Scheduler {
   }
 
   const MachineBlock& block_;
-  const CompilerParams& params_;
-  Graph graph_;
+  DependenceGraph graph_;
   Pressure pressure_;
   int budget_;
+  std::size_t window_;
   int comfortable_;                  // registers below which waste is no matter
   std::vector<std::uint32_t> rank_;  // [instruction] place in the stream
   std::vector<bool> ahead_;
@@ -383,15 +265,18 @@ int full_occupancy_budget(const CompilerParams& params) {
   return static_cast<int>(params.occupancy_registers - params.reserved_registers) - kStackPointer;
 }
 
-ScheduleResult schedule(MachineCode& code, const CompilerParams& params, int budget) {
+ScheduleResult schedule(MachineCode& code, const CompilerParams& params, const ScheduleGoal& goal) {
   ScheduleResult result;
   for (auto& block : code.blocks) {
-    Scheduler scheduler(code, block, params, budget);
-    std::vector<MachineInstruction> ordered;
-    for (std::uint32_t at : scheduler.run()) ordered.push_back(std::move(block.code[at]));
-    block.code = std::move(ordered);
+    Scheduler scheduler(code, block, params, goal);
+    const std::vector<std::uint32_t> order = scheduler.run();
     result.peak = std::max(result.peak, scheduler.peak());
     result.length += scheduler.length();
+    result.memory_length +=
+        in_order_length(DependenceGraph(code, block, params, params.memory_guess), order);
+    std::vector<MachineInstruction> ordered;
+    for (std::uint32_t at : order) ordered.push_back(std::move(block.code[at]));
+    block.code = std::move(ordered);
   }
   return result;
 }

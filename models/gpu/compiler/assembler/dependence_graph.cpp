@@ -1,0 +1,116 @@
+#include "models/gpu/compiler/assembler/dependence_graph.h"
+
+#include <algorithm>
+
+namespace xpusim::gpu {
+
+DependenceGraph::DependenceGraph(const MachineCode& code, const MachineBlock& block,
+                                 const CompilerParams& params, std::int64_t load_guess)
+    : code_(code),
+      block_(block),
+      params_(params),
+      load_guess_(load_guess),
+      nodes_(block.code.size()) {
+  last_write_.assign(code.registers.size(), kNobody);
+  readers_.resize(code.registers.size());
+  for (std::uint32_t at = 0; at < nodes_.size(); ++at) {
+    order_registers(at);
+    order_effects(at);
+  }
+}
+
+std::int64_t DependenceGraph::guess(const MachineInstruction& i, VReg result) const {
+  switch (i.op) {
+    case Opcode::kLdg:
+    case Opcode::kAtom:
+      return load_guess_;
+    case Opcode::kMufu:
+      return params_.mufu_guess;
+    case Opcode::kLds:
+    case Opcode::kShfl:
+    case Opcode::kS2r:
+    case Opcode::kS2ur:
+    case Opcode::kLdc:
+      return params_.shared_guess;
+    default:
+      return fixed_latency(i.op, code_.registers[result], params_);
+  }
+}
+
+void DependenceGraph::add(std::uint32_t from, std::uint32_t to, std::int64_t latency, bool memory) {
+  if (from == to || from == kNobody) return;
+  nodes_[from].after.push_back({to, static_cast<std::int32_t>(latency), memory});
+  ++nodes_[to].waiting_for;
+  if (!memory) nodes_[to].before.push_back(from);
+}
+
+void DependenceGraph::read(std::uint32_t at, VReg r) {
+  if (last_write_[r] != kNobody) {
+    add(last_write_[r], at, guess(block_.code[last_write_[r]], r));
+  }
+  readers_[r].push_back(at);
+}
+
+void DependenceGraph::order_registers(std::uint32_t at) {
+  const MachineInstruction& i = block_.code[at];
+  for (VReg r : i.uses) read(at, r);
+  if (i.guard != kNoVReg) read(at, i.guard);
+  for (VReg r : i.defs) {
+    for (std::uint32_t reader : readers_[r]) add(reader, at, 0);
+    if (last_write_[r] != kNobody && readers_[r].empty()) add(last_write_[r], at, 1);
+    readers_[r].clear();
+    last_write_[r] = at;
+  }
+}
+
+void DependenceGraph::after_all(const std::vector<std::uint32_t>& earlier, std::uint32_t at) {
+  for (std::uint32_t e : earlier) add(e, at, 1, true);
+}
+
+void DependenceGraph::order_effects(std::uint32_t at) {
+  const MemoryEffect effect = block_.code[at].effect;
+  if (effect == MemoryEffect::kNone) return;
+  add(barrier_, at, 1, true);
+  switch (effect) {
+    case MemoryEffect::kGlobalLoad:
+      after_all(global_stores_, at);
+      global_loads_.push_back(at);
+      break;
+    case MemoryEffect::kGlobalStore:
+      after_all(global_loads_, at);
+      global_stores_.push_back(at);
+      break;
+    case MemoryEffect::kSharedLoad:
+      after_all(shared_stores_, at);
+      shared_loads_.push_back(at);
+      break;
+    case MemoryEffect::kSharedStore:
+      after_all(shared_loads_, at);
+      shared_stores_.push_back(at);
+      break;
+    default:
+      for (auto* list : {&global_loads_, &global_stores_, &shared_loads_, &shared_stores_}) {
+        after_all(*list, at);
+        list->clear();
+      }
+      if (effect == MemoryEffect::kEnd) {
+        for (std::uint32_t e = 0; e < at; ++e) add(e, at, 0, true);
+      }
+      barrier_ = at;
+  }
+}
+
+std::int64_t in_order_length(DependenceGraph graph, const std::vector<std::uint32_t>& order) {
+  auto& nodes = graph.nodes();
+  std::int64_t now = 0;
+  for (std::uint32_t at : order) {
+    now = std::max(now, nodes[at].earliest);
+    for (const Edge& e : nodes[at].after) {
+      nodes[e.to].earliest = std::max(nodes[e.to].earliest, now + e.latency);
+    }
+    ++now;
+  }
+  return now;
+}
+
+}  // namespace xpusim::gpu

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/gpu/compiler/assembler/assembler.h"
+
+namespace xpusim::gpu {
+
+/// What must come before an instruction, and how long before.
+struct Edge {
+  std::uint32_t to;
+  std::int32_t latency;
+  bool memory;  // by effects on memory, not by a register
+};
+
+struct Node {
+  std::vector<Edge> after;            // who waits for this one
+  std::vector<std::uint32_t> before;  // whose registers it needs, in the order of its operands
+  int waiting_for = 0;                // predecessors not yet scheduled
+  std::int64_t earliest = 0;          // cycle
+};
+
+/// The dependences of one block, by registers and by effects on memory. Global loads count with the
+/// latency that is given: nobody knows it when code is put in order.
+class DependenceGraph {
+ public:
+  DependenceGraph(const MachineCode& code, const MachineBlock& block, const CompilerParams& params,
+                  std::int64_t load_guess);
+  std::vector<Node>& nodes() { return nodes_; }
+  const std::vector<Node>& nodes() const { return nodes_; }
+
+ private:
+  static constexpr std::uint32_t kNobody = ~0u;
+
+  std::int64_t guess(const MachineInstruction& i, VReg result) const;
+  void add(std::uint32_t from, std::uint32_t to, std::int64_t latency, bool memory = false);
+  void read(std::uint32_t at, VReg r);
+  void order_registers(std::uint32_t at);
+  void after_all(const std::vector<std::uint32_t>& earlier, std::uint32_t at);
+  void order_effects(std::uint32_t at);
+
+  const MachineCode& code_;
+  const MachineBlock& block_;
+  const CompilerParams& params_;
+  std::int64_t load_guess_;
+  std::vector<Node> nodes_;
+  std::vector<std::uint32_t> last_write_;
+  std::vector<std::vector<std::uint32_t>> readers_;
+  std::uint32_t barrier_ = kNobody;
+  std::vector<std::uint32_t> global_loads_, global_stores_, shared_loads_, shared_stores_;
+};
+
+/// Cycles until the last instruction of this order issues, one a cycle, each when what it needs is
+/// there.
+std::int64_t in_order_length(DependenceGraph graph, const std::vector<std::uint32_t>& order);
+
+}  // namespace xpusim::gpu
