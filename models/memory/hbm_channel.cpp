@@ -40,6 +40,20 @@ void HbmChannel::push(const Request& request, Ck arrival) {
   if (!blocked_) next_ = std::min(next_, arrival);
 }
 
+void HbmChannel::prefetch() const {
+  const auto fetch = [](const void* first, std::size_t bytes) {
+    const auto* at = static_cast<const char*>(first);
+    for (std::size_t i = 0; i < bytes; i += 64) __builtin_prefetch(at + i, 1);
+  };
+  fetch(&t_, sizeof t_);
+  fetch(banks_.data(), t_.banks * sizeof(Bank));
+  fetch(groups_.data(), t_.groups * sizeof(Group));
+  fetch(&queues_, sizeof queues_);
+  fetch(&lanes_, reinterpret_cast<const char*>(this + 1) - reinterpret_cast<const char*>(&lanes_));
+  fetch(runs_.data(), std::min<std::size_t>(runs_.size() * sizeof(Run), 512));
+  fetch(parts_.data(), std::min<std::size_t>(parts_.size() * sizeof(Part), 256));
+}
+
 void HbmChannel::advance(Ck until, std::vector<Completion>& done) {
   while (next_ <= until) next_ = step(next_, done);
   for (const Lane& lane : lanes_) {

@@ -86,6 +86,7 @@ void HbmModule::hand_on(const Arrival& arrival) {
 
 engine::Cycle HbmModule::tick(engine::Cycle now) {
   if (now < due_) return due_;
+  for (const HbmChannel& channel : channels_) channel.prefetch();
   for (const Arrival& arrival : arrivals_) hand_on(arrival);
   arrivals_.clear();
   const HbmChannel::Ck until = to_ck(now);

@@ -92,6 +92,15 @@ engine::Cycle L2Slice::receive(const Message& m, Cycle now) {
   return engine::kNever;
 }
 
+void L2Slice::expect(const Message& m) const {
+  if (m.kind == kReadDone || m.kind == kFarDone) {
+    fills_.prefetch(block_of(m), m.tag);
+  } else {
+    const BlockRequest r = BlockRequest::of(m.data);
+    tags_.prefetch(r.place, r.mask);
+  }
+}
+
 /// Takes the look-up pipeline, in order of arrival; returns the cycle in which the look-up starts.
 engine::Cycle L2Slice::occupy(std::uint32_t sectors, std::uint64_t each, Cycle now) {
   const std::uint64_t start = std::max(now << kFraction, next_free_);
@@ -117,7 +126,10 @@ void L2Slice::read(const Message& m, Cycle now) {
 /// Answers a request whose look-up began at `start`, when all its sectors have come.
 void L2Slice::fetch(const Message& m, const BlockRequest& r, std::uint16_t filled, Cycle start) {
   const std::uint32_t block = block_of(m);
-  const std::uint16_t under_way = fills_.under_way(block);
+  // Sectors under way are present, so a request for absent ones only has none to join. (Those of a
+  // line that was evicted meanwhile are read again.)
+  const bool all_absent = (r.mask & ~filled) == 0;
+  const std::uint16_t under_way = all_absent ? std::uint16_t{0} : fills_.under_way(block);
   const auto joined = static_cast<std::uint16_t>(r.mask & under_way);
   const auto wanted = static_cast<std::uint16_t>(filled & ~under_way);
   if (joined == 0 && wanted == 0) {

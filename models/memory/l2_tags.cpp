@@ -48,9 +48,13 @@ std::size_t L2Tags::group_of(std::uint32_t place) const {
   return g >= groups_ ? g - groups_ : g;
 }
 
-void L2Tags::prefetch(std::uint32_t place) const {
-  const auto* at = reinterpret_cast<const char*>(&all_[group_of(place)]);
-  for (std::size_t i = 0; i < sizeof(Group); i += 64) __builtin_prefetch(at + i, 1);
+void L2Tags::prefetch(std::uint32_t place, std::uint16_t mask) const {
+  const Group& group = all_[group_of(place)];
+  __builtin_prefetch(&group.sets[0], 1);
+  __builtin_prefetch(&group.sets[2], 1);
+  for (std::uint32_t line = 0; line < kLinesPerGroup; ++line) {
+    if ((mask >> line * 4 & kLineSectors) != 0) __builtin_prefetch(&group.tags[line], 1);
+  }
 }
 
 int L2Tags::find(const Tags& tags, std::uint32_t block) {

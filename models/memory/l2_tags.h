@@ -54,7 +54,7 @@ class L2Tags {
   /// Drops sectors (of a copy that was written at home).
   void invalidate(std::uint32_t place, std::uint32_t block, std::uint16_t mask);
   /// Brings what a request will touch into the host's cache; changes nothing else.
-  void prefetch(std::uint32_t place) const;
+  void prefetch(std::uint32_t place, std::uint16_t mask) const;
   /// The sectors that are present; changes nothing.
   std::uint16_t present(std::uint32_t place, std::uint32_t block) const;
 

@@ -77,8 +77,6 @@ class MemorySystem::SmPort : public engine::MessageIf {
                           where.slice, where.block}
                  .data();
     if (m.kind == kRead && !system_.coalescers_.empty() && !first_reader(m, now)) return;
-    system_.slices_[m.to]->tags().prefetch(where.block);
-    if (m.to != where.slice) system_.slices_[where.slice]->tags().prefetch(where.block);
     network_.send(m, now);
   }
 

@@ -34,6 +34,9 @@ class Component {
   /// A message has arrived; returns the cycle at which to tick (now: in this same cycle), or
   /// kNever.
   virtual Cycle receive(const Message& message, Cycle now) = 0;
+  /// The message will be received in this cycle, after a few others: a place to bring what it will
+  /// touch into the host's cache. Must change nothing.
+  virtual void expect(const Message&) const {}
   /// For the watchdog: what it waits for, or "" when it has nothing to do.
   virtual const char* waiting_for() const { return ""; }
   /// For the watchdog: how much work it has completed (instructions, bundles), or kNever if it is

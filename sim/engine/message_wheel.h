@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -41,22 +42,29 @@ class MessageWheel {
   }
 
   /// Calls f(message) for each message of cycle `now`, in order. f may put messages into later
-  /// cycles.
-  template <class F>
-  void take(Cycle now, F&& f) {
+  /// cycles. expect(message) is called for each of them some messages before its f.
+  template <class F, class G>
+  void take(Cycle now, F&& f, G&& expect) {
     if (!occupied_.test(now)) return;
     occupied_.clear(now);
     const std::uint32_t anchor = now % kBuckets;
     const std::uint32_t last = tails_[anchor];
     tails_[anchor] = anchor;
-    for (std::uint32_t slot = links_[anchor];;) {
-      const Message message = pool_[slot - kBuckets];  // a copy: the slot is free from here on
-      const std::uint32_t after = links_[slot];
+    due_.clear();
+    for (std::uint32_t slot = links_[anchor];; slot = links_[slot]) {
+      due_.push_back(slot - kBuckets);
+      if (slot == last) break;
+    }
+    const std::size_t n = due_.size();
+    for (std::size_t i = 0; i < std::min(n, kExpect); ++i) expect(pool_[due_[i]]);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (i + 2 * kExpect < n) __builtin_prefetch(&pool_[due_[i + 2 * kExpect]]);
+      if (i + kExpect < n) expect(pool_[due_[i + kExpect]]);
+      const Message message = pool_[due_[i]];  // a copy: the slot is free from here on
+      const std::uint32_t slot = due_[i] + kBuckets;
       links_[slot] = free_;
       free_ = slot;
       f(message);
-      if (slot == last) return;
-      slot = after;
     }
   }
 
@@ -67,6 +75,7 @@ class MessageWheel {
     Message message;
   };
   static constexpr std::uint32_t kNone = 0;
+  static constexpr std::size_t kExpect = 4;  ///< messages that expect() runs ahead
 
   void put_near(const Message& message, std::uint32_t to, Cycle at) {
     if (free_ == kNone) [[unlikely]]
@@ -89,6 +98,7 @@ class MessageWheel {
   std::vector<std::uint32_t> links_;  ///< by slot: the next one; the first kBuckets are the anchors
   std::vector<Message> pool_;         ///< by slot less kBuckets
   std::uint32_t free_ = kNone;        ///< list of unused slots
+  std::vector<std::uint32_t> due_;    ///< in take(): places in the pool
   Cycle far_first_ = kNever;
   std::uint64_t far_order_ = 0;
   std::vector<Far> far_;  ///< a heap by (cycle, order), the earliest on top

@@ -69,8 +69,9 @@ void Scheduler::enter(Cycle c) {
 void Scheduler::run_cycle() {
   earliest_post_ = now_ + 1;
   const auto receive = [this](const Message& message) { deliver(message); };
-  own_.take(now_, receive);
-  for (const Inbox i : taken_in_) foreign_[i].take(now_, receive);
+  const auto expect = [this](const Message& m) { components_[m.to]->expect(m); };
+  own_.take(now_, receive, expect);
+  for (const Inbox i : taken_in_) foreign_[i].take(now_, receive, expect);
   earliest_wake_ = now_ + 1;
   if (mode_ == Mode::kTickAll) {
     tick_all();

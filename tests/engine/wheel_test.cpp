@@ -130,14 +130,20 @@ TEST(MessageWheelTest, DoesWhatAnOrderedMultimapDoes) {
     if (next == kNever) continue;
     now = next;
     wheel.advance(now);
-    wheel.take(now, [&](const Message& message) {
+    std::vector<std::uint32_t> told;
+    const auto take = [&](const Message& message) {
       ASSERT_FALSE(expected.empty());
       ASSERT_EQ(expected.begin()->first, now);
       ASSERT_EQ(message.tag, expected.begin()->second);
       ASSERT_EQ(message.to, 7u);
+      ASSERT_FALSE(told.empty());
+      ASSERT_EQ(told.front(), message.tag);  // each was expected before, in order
+      told.erase(told.begin());
       expected.erase(expected.begin());
       if (expected.size() < 5000) put_some(now + 1);
-    });
+    };
+    wheel.take(now, take, [&](const Message& message) { told.push_back(message.tag); });
+    ASSERT_TRUE(told.empty());
     ASSERT_TRUE(expected.empty() || expected.begin()->first > now);
     wheel.advance(++now);
   }
