@@ -107,5 +107,53 @@ TEST(Control, UniformResultsTakeLongerToReachTheLanes) {
   EXPECT_EQ(code[1].stall, 12);
 }
 
+TEST(Control, APredicateThatIsAnOperandComesAsFastAsANumber) {
+  std::vector<Instruction> code = {make(Opcode::kAlu, {}, {0}), make(Opcode::kAlu, {1}, {0})};
+  code[0].pdst = {3};
+  code[1].psrc = {3};
+  set_control(code, params());
+  EXPECT_EQ(code[0].stall, 4);
+}
+
+TEST(Control, AResultTakesACycleMoreToAnotherPipe) {
+  std::vector<Instruction> code = {make(Opcode::kAlu, {2}, {0}), make(Opcode::kFma, {3}, {2}),
+                                   make(Opcode::kStg, {}, {0, 1, 3}), make(Opcode::kFma, {4}, {0}),
+                                   make(Opcode::kMufu, {5}, {4})};
+  set_control(code, params());
+  EXPECT_EQ(code[0].stall, 5);
+  EXPECT_EQ(code[1].stall, 5);
+  EXPECT_EQ(code[3].stall, 4);  // but for the XU
+}
+
+TEST(Control, UnitsTakeNewWorkEveryFewCycles) {
+  std::vector<Instruction> code = {make(Opcode::kAlu, {2}, {0}), make(Opcode::kAlu, {3}, {0}),
+                                   make(Opcode::kLdc, {4}, {}), make(Opcode::kFma, {5}, {0}),
+                                   make(Opcode::kLdc, {6}, {})};
+  set_control(code, params());
+  EXPECT_EQ(code[0].stall, 2);
+  EXPECT_EQ(code[1].stall, 1);
+  EXPECT_EQ(code[2].stall, 1);
+  EXPECT_EQ(code[3].stall, 7);  // eight after the first LDC
+}
+
+TEST(Control, AWideMultiplyAddHoldsTheMultiplierFourCycles) {
+  std::vector<Instruction> code = {make(Opcode::kFma, {2}, {0}), make(Opcode::kFma, {4}, {0}),
+                                   make(Opcode::kFma, {5}, {0})};
+  code[0].mnemonic = code[1].mnemonic = "IMAD.WIDE";
+  code[2].mnemonic = "FADD";
+  set_control(code, params());
+  EXPECT_EQ(code[0].stall, 4);
+  EXPECT_EQ(code[1].stall, 1);
+}
+
+TEST(Control, AGuardedLoadHoldsBackTheNextOne) {
+  std::vector<Instruction> code = {make(Opcode::kLdg, {4}, {0, 1}), make(Opcode::kLdg, {5}, {0, 1}),
+                                   make(Opcode::kLdg, {6}, {0, 1})};
+  code[0].guard = 0;
+  set_control(code, params());
+  EXPECT_EQ(code[0].stall, 4);
+  EXPECT_EQ(code[1].stall, 1);
+}
+
 }  // namespace
 }  // namespace xpusim::gpu

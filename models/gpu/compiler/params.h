@@ -9,16 +9,26 @@ namespace xpusim::gpu {
 
 /// What the assembler model knows of the core. Fixed latencies become stall counts, so they must
 /// not be shorter than the core's own; the scheduler's are only its guesses of what it cannot know.
-/// Sources: fixed latencies of Volta to Hopper, dependent-issue microbenchmarks (4 cycles for FP32
-/// and integer); scheduling guesses chosen so that registers agree with the vendor's on measured
-/// kernels.
+/// Sources: latencies and intervals, the stall counts that the vendor's assembler for sm_90 sets in
+/// the control words of the measured kernels (smallest distance of each kind of pair; layout of
+/// the words: Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking",
+/// 2018), where FP32 and integer results are read 4 cycles later, as dependent-issue
+/// microbenchmarks also say; scheduling guesses chosen so that registers and the order of loads
+/// agree with the vendor's on measured kernels.
 struct CompilerParams {
   std::int64_t alu_latency = 4;
   std::int64_t fma_latency = 4;
   std::int64_t predicate_latency = 13;
-  std::int64_t uniform_latency = 6;
-  std::int64_t uniform_to_vector_latency = 12;
+  std::int64_t crossing_latency = 1;
+  std::int64_t uniform_latency = 4;
+  std::int64_t uniform_to_vector_latency = 6;
+  std::int64_t uniform_to_memory_latency = 11;
   std::int64_t fp64_latency = 8;
+  std::int64_t alu_interval = 2;
+  std::int64_t xu_interval = 8;
+  std::int64_t constant_interval = 8;
+  std::int64_t guarded_memory_interval = 4;
+  std::int64_t control_interval = 6;
   std::int64_t max_stall = 15;
   std::int64_t load_guess = 48;
   std::int64_t memory_guess = 160;
@@ -37,11 +47,26 @@ struct CompilerParams {
         field("fma_latency", &P::fma_latency, Unit::kCycles, "result of the FMA pipe", 1, 15),
         field("predicate_latency", &P::predicate_latency, Unit::kCycles,
               "predicate that guards an instruction", 1, 15),
+        field("crossing_latency", &P::crossing_latency, Unit::kCycles,
+              "added where a result is used by another pipe", 0, 8),
         field("uniform_latency", &P::uniform_latency, Unit::kCycles,
               "result of the uniform datapath, used there", 1, 15),
         field("uniform_to_vector_latency", &P::uniform_to_vector_latency, Unit::kCycles,
               "result of the uniform datapath, used by a lane instruction", 1, 15),
+        field("uniform_to_memory_latency", &P::uniform_to_memory_latency, Unit::kCycles,
+              "result of the uniform datapath, used by an access to memory", 1, 15),
         field("fp64_latency", &P::fp64_latency, Unit::kCycles, "result of the FP64 pipe", 1, 15),
+        field("alu_interval", &P::alu_interval, Unit::kCycles,
+              "between a warp's ALU instructions, or integer multiply-adds (twice for wide ones)",
+              1, 8),
+        field("xu_interval", &P::xu_interval, Unit::kCycles, "between a warp's special functions",
+              1, 15),
+        field("constant_interval", &P::constant_interval, Unit::kCycles,
+              "from LDC to the next LDC or S2UR", 1, 15),
+        field("guarded_memory_interval", &P::guarded_memory_interval, Unit::kCycles,
+              "from a guarded access to memory to the next access", 1, 15),
+        field("control_interval", &P::control_interval, Unit::kCycles,
+              "after a barrier, a fence or an exit not taken", 1, 15),
         field("max_stall", &P::max_stall, Unit::kCycles, "largest stall a control word holds", 1,
               15),
         field("load_guess", &P::load_guess, Unit::kCycles,

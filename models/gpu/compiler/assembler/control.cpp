@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "models/gpu/compiler/assembler/assembler.h"
+#include "models/gpu/compiler/assembler/stalls.h"
 
 namespace xpusim::gpu {
 namespace {
@@ -26,15 +27,16 @@ void for_each_write(const Instruction& i, F&& f) {
   for (auto r : i.pdst) f(kPredicateBase + r);
 }
 
-/// Walks the code in order and keeps, for every register, when a fixed-latency result is there and
-/// which scoreboard stands for a variable-latency one. Loops: a back edge waits for everything
-/// under way.
+/// Walks the code in order and keeps, for every register, who writes it with fixed latency and
+/// which scoreboard stands for a variable-latency result; and when units take new work (stalls.h).
+/// Loops: a back edge waits for everything under way.
 class Control {
  public:
   Control(std::vector<Instruction>& code, const CompilerParams& params)
       : code_(code), params_(params) {
     result_of_.fill(kNone);
     reader_of_.fill(kNone);
+    writer_of_.fill(kNobody);
   }
 
   void run() {
@@ -53,6 +55,7 @@ class Control {
 
  private:
   static constexpr std::uint8_t kNone = kNoScoreboard;
+  static constexpr std::size_t kNobody = ~std::size_t{0};
 
   std::uint8_t waits(const Instruction& i) const {
     std::uint8_t mask = i.op == Opcode::kCctl ? atoms_ : 0;
@@ -82,35 +85,43 @@ class Control {
       std::replace(reader_of_.begin(), reader_of_.end(), static_cast<std::uint8_t>(s), kNone);
     }
   }
+  static RegFile file_of(std::size_t r) {
+    return r >= kPredicateBase ? RegFile::kPredicate
+           : r >= kUniformBase ? RegFile::kUniform
+                               : RegFile::kGeneral;
+  }
   /// Delays the instruction by the stall count of the one before it.
   void stall_for(const Instruction& i) {
     std::int64_t from = now_;
-    const bool uniform_use = i.op == Opcode::kUniform;
-    auto need = [&](std::size_t r) {
-      std::int64_t at = ready_[r];
-      if (r >= kUniformBase && r < kPredicateBase && !uniform_use && at > 0) {
-        at += params_.uniform_to_vector_latency - params_.uniform_latency;
-      }
-      from = std::max(from, at);
-    };
-    for_each_read(i, need);
-    for_each_write(i, [&](std::size_t r) { from = std::max(from, ready_[r] - 1); });
+    const std::size_t guard = i.guard == kNoGuard ? kRegisters : kPredicateBase + i.guard;
+    for_each_read(i, [&](std::size_t r) {
+      if (writer_of_[r] == kNobody) return;
+      const Use use = r == guard ? Use::kGuard : Use::kOperand;
+      from = std::max(from,
+                      issued_[r] + use_latency(code_[writer_of_[r]], i, file_of(r), use, params_));
+    });
+    for_each_write(i, [&](std::size_t r) {
+      if (writer_of_[r] == kNobody) return;
+      from = std::max(from,
+                      issued_[r] - 1 + fixed_latency(code_[writer_of_[r]].op, file_of(r), params_));
+    });
+    for (std::size_t u = 0; u < free_.size(); ++u) {
+      if (needs(i, static_cast<Unit>(u))) from = std::max(from, free_[u]);
+    }
     if (at_ > 0) {
       const std::int64_t stall = std::min(params_.max_stall, 1 + from - now_);
       code_[at_ - 1].stall = static_cast<std::uint8_t>(stall);
       now_ += stall - 1;
     }
+    const Claim claim = claim_of(i, params_);
+    auto& free = free_[static_cast<std::size_t>(claim.unit)];
+    free = std::max(free, now_ + claim.cycles);
   }
   void note_result(const Instruction& i, std::size_t r) {
-    if (has_variable_latency(i.op)) {
-      result_of_[r] = i.sets;
-      ready_[r] = 0;
-      return;
-    }
-    const RegFile file = r >= kPredicateBase ? RegFile::kPredicate
-                         : r >= kUniformBase ? RegFile::kUniform
-                                             : RegFile::kGeneral;
-    ready_[r] = now_ + fixed_latency(i.op, file, params_);
+    const bool variable = has_variable_latency(i.op);
+    if (variable) result_of_[r] = i.sets;
+    writer_of_[r] = variable ? kNobody : at_;
+    issued_[r] = now_;
   }
   void raise(Instruction& i) {
     const bool writes = !i.dst.empty() || !i.udst.empty() || !i.pdst.empty();
@@ -168,8 +179,10 @@ class Control {
   std::vector<Instruction>& code_;
   const CompilerParams& params_;
   std::size_t at_ = 0;
-  std::int64_t now_ = 0;                          // issue cycle, if nothing waits
-  std::array<std::int64_t, kRegisters> ready_{};  // fixed-latency results
+  std::int64_t now_ = 0;                           // issue cycle, if nothing waits
+  std::array<std::size_t, kRegisters> writer_of_;  // of a fixed-latency result
+  std::array<std::int64_t, kRegisters> issued_{};  // when that one did
+  std::array<std::int64_t, static_cast<std::size_t>(Unit::kCount)> free_{};
   std::array<std::uint8_t, kRegisters> result_of_, reader_of_;
   std::array<int, kScoreboards> pending_{};
   std::uint8_t atoms_ = 0;  // scoreboards of atomics under way: what is acquired waits for them

@@ -106,9 +106,9 @@ std::vector<std::uint32_t> stream_order(const MachineBlock& block, const std::ve
   std::uint32_t next = 0;
   std::vector<std::uint32_t> stack;
   for (std::uint32_t root = 0; root < count; ++root) {
-    const bool effect = block.code[root].effect != MemoryEffect::kNone &&
-                        block.code[root].effect != MemoryEffect::kGlobalLoad;
-    if (!effect || visited[root] != 0) continue;
+    const MachineInstruction& i = block.code[root];
+    const bool effect = i.effect != MemoryEffect::kNone && i.effect != MemoryEffect::kGlobalLoad;
+    if ((!effect && !i.defs.empty()) || visited[root] != 0) continue;
     stack.push_back(root);
     while (!stack.empty()) {
       const std::uint32_t at = stack.back();
