@@ -83,8 +83,9 @@ Expected<KernelImage> decode(const Program& program);
 /// What all SMs of a launch count together, by instruction and by source line.
 struct LaunchProfile {
   explicit LaunchProfile(const KernelImage& image);
-  std::vector<std::uint64_t> executed;     ///< [pc] warp instructions
-  std::vector<std::uint64_t> line_cycles;  ///< [line * Stall::kCount + reason]
+  std::vector<std::uint64_t> executed;  ///< [pc] warp instructions
+  /// [line * Stall::kCount + reason]; without kIssued, which `executed` tells.
+  std::vector<std::uint64_t> line_cycles;
 };
 
 }  // namespace xpusim::gpu

@@ -101,27 +101,44 @@ std::uint32_t Lsu::access(Action action, const WarpRef& who, const WarpFootprint
   accesses_[id] = {who, action, 0, 0};
   const std::uint32_t slot = lg_next_;
   if (++lg_next_ == lg_starts_.size()) lg_next_ = 0;
-  if (!waiting_.empty() || !has_room(action, footprint)) {
-    lg_starts_[slot] = kBlocked;
-    waiting_.push_back({id, slot, served, footprint});
+  if (!waiting_.empty() || !has_room(action, footprint.lines)) {
+    defer(id, slot, served, footprint);
     return kBlocked;
   }
   lg_starts_[slot] = std::max(served, tag_stage_free_);
-  serve(id, footprint, lg_starts_[slot], now);
+  serve(id, {footprint.requests.data(), footprint.count, footprint.lines, footprint.wavefronts},
+        lg_starts_[slot], now);
   if (accesses_[id].left > 0) return kBlocked;
   free_accesses_.push_back(id);
   return accesses_[id].ready;
 }
 
-void Lsu::serve(std::uint32_t access, const WarpFootprint& f, std::uint32_t start,
-                std::uint32_t now) {
+void Lsu::defer(std::uint32_t access, std::uint32_t queue_slot, std::uint32_t served,
+                const WarpFootprint& f) {
+  lg_starts_[queue_slot] = kBlocked;
+  waiting_.push_back({access, queue_slot, served, f.count, f.lines, f.wavefronts});
+  deferred_.insert(deferred_.end(), f.requests.begin(), f.requests.begin() + f.count);
+}
+
+void Lsu::drop_first_deferred() {
+  deferred_first_ += waiting_.front().count;
+  waiting_.pop_front();
+  constexpr std::size_t kManyDropped = 1024;
+  if (waiting_.empty() || deferred_first_ > kManyDropped) {
+    deferred_.erase(deferred_.begin(),
+                    deferred_.begin() + static_cast<std::ptrdiff_t>(deferred_first_));
+    deferred_first_ = 0;
+  }
+}
+
+void Lsu::serve(std::uint32_t access, const Requests& f, std::uint32_t start, std::uint32_t now) {
   const std::uint32_t passes = std::max(1u, f.wavefronts);
   tag_stage_free_ = start + passes;
   accesses_[access].ready = start + passes - 1 + l1_latency_;
   const Action action = accesses_[access].action;
   std::uint32_t at = std::max(start, now);
   for (std::uint32_t i = 0; i < f.count; ++i) {
-    const SectorRequest& r = f.requests[i];
+    const SectorRequest& r = f.first[i];
     for_each_part(r, [&](std::uint64_t address, std::uint32_t sectors) {
       if (action == Action::kLoad) {
         load_part(access, address, sectors, at);
@@ -239,17 +256,18 @@ const std::vector<Completion>& Lsu::receive(const engine::Message& message, std:
 
 void Lsu::serve_waiting(std::uint32_t now) {
   while (!waiting_.empty() &&
-         has_room(accesses_[waiting_.front().access].action, waiting_.front().footprint)) {
-    const Deferred& d = waiting_.front();
+         has_room(accesses_[waiting_.front().access].action, waiting_.front().lines)) {
+    const Deferred d = waiting_.front();
     const std::uint32_t start = std::max({now, d.served, tag_stage_free_});
     lg_starts_[d.queue_slot] = start;
-    serve(d.access, d.footprint, start, now);
+    serve(d.access, {deferred_.data() + deferred_first_, d.count, d.lines, d.wavefronts}, start,
+          now);
     const Access& a = accesses_[d.access];
     if (a.left == 0) {
       completions_.push_back({a.who, false, a.ready});
       free_accesses_.push_back(d.access);
     }
-    waiting_.pop_front();
+    drop_first_deferred();
   }
 }
 

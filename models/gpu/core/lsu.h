@@ -98,13 +98,20 @@ class Lsu {
   struct Waiter {
     std::uint32_t access = kNone, next = kNone;
   };
-  struct Deferred {  // waits for room among the outstanding lines
+  struct Requests {  // of one instruction
+    const SectorRequest* first;
+    std::uint32_t count, lines, wavefronts;
+  };
+  struct Deferred {  // waits for room among the outstanding lines, its requests in a list
     std::uint32_t access, queue_slot, served;
-    WarpFootprint footprint;
+    std::uint32_t count, lines, wavefronts;
   };
 
-  void serve(std::uint32_t access, const WarpFootprint& footprint, std::uint32_t start,
+  void serve(std::uint32_t access, const Requests& requests, std::uint32_t start,
              std::uint32_t now);
+  void defer(std::uint32_t access, std::uint32_t queue_slot, std::uint32_t served,
+             const WarpFootprint& footprint);
+  void drop_first_deferred();
   void serve_waiting(std::uint32_t now);
   void load_part(std::uint32_t access, std::uint64_t address, std::uint32_t sectors,
                  std::uint32_t at);
@@ -113,8 +120,8 @@ class Lsu {
   void wait_for(std::uint32_t request, std::uint32_t access);
   void arrived(std::uint32_t access, std::uint32_t now);
   void count(Action action, const WarpFootprint& footprint);
-  bool has_room(Action action, const WarpFootprint& footprint) const {
-    return action != Action::kLoad || outstanding_ == 0 || outstanding_ + footprint.lines <= limit_;
+  bool has_room(Action action, std::uint32_t lines) const {
+    return action != Action::kLoad || outstanding_ == 0 || outstanding_ + lines <= limit_;
   }
 
   engine::OutPort* memory_ = nullptr;
@@ -135,6 +142,8 @@ class Lsu {
   std::vector<Waiter> waiters_;
   std::vector<std::uint32_t> free_accesses_, free_requests_, free_waiters_;
   std::deque<Deferred> waiting_;
+  std::vector<SectorRequest> deferred_;  // of all that wait, in order
+  std::size_t deferred_first_ = 0;
   std::vector<Completion> completions_;
   LsuCounters counters_;
 };

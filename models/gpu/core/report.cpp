@@ -120,9 +120,10 @@ void put_lines(const Program& program, const KernelImage& image, const LaunchPro
     const SourcePosition where =
         line < program.lines.size() ? program.lines[line] : SourcePosition{};
     for (std::size_t r = 0; r < kStalls; ++r) {
-      const std::uint64_t cycles = profile.line_cycles[line * kStalls + r];
-      if (cycles == 0) continue;
       const auto reason = static_cast<Stall>(r);
+      const std::uint64_t cycles =
+          reason == Stall::kIssued ? executed[line] : profile.line_cycles[line * kStalls + r];
+      if (cycles == 0) continue;
       report.lines.push_back({where, "gpu.sm.sub", std::string(name(reason)), cycles,
                               reason == Stall::kIssued ? executed[line] : 0});
     }

@@ -32,7 +32,8 @@ std::uint32_t Sm::checked(engine::Cycle now) const {
 }
 
 std::uint32_t Sm::next() const {
-  return *std::min_element(shared_.wake.begin(), shared_.wake.end());
+  const auto& w = shared_.wake;
+  return std::min(std::min(w[0], w[1]), std::min(w[2], w[3]));
 }
 
 engine::Cycle Sm::tick(engine::Cycle cycle) {

@@ -19,7 +19,9 @@ std::uint32_t cycles(std::int64_t v) { return static_cast<std::uint32_t>(v); }
 }  // namespace
 
 SubCore::SubCore(SmShared& sm, std::uint32_t index_of_sm)
-    : xu_starts_(static_cast<std::size_t>(sm.params.pipes.xu_queue)),
+    : code_(sm.image.code.data()),
+      executed_(sm.profile.executed.data()),
+      xu_starts_(static_cast<std::size_t>(sm.params.pipes.xu_queue)),
       sm_(sm),
       index_(index_of_sm),
       sites_(kWarpsOfSubCore * sm.image.site_count) {
@@ -83,7 +85,7 @@ void SubCore::charge_idle(std::uint32_t now) {
 /// An idle sub-core's cycles until `now` were lost to what held the warp, then to its port.
 void SubCore::charge_to(std::uint32_t w, std::uint32_t now) {
   if (ledger_.charged() >= now) return;
-  const IssueWord& in = sm_.image.code[warps_[w].pc];
+  const IssueWord& in = code_[warps_[w].pc];
   charge(std::min(ready_[w], now), warps_[w].why, in.line);
   charge(now, port_reason(in.port), in.line);
 }
@@ -104,41 +106,30 @@ std::uint32_t SubCore::tick(std::uint32_t now) {
   }
   issue(w, now);
   last_ = w;
-  if (time(w) <= now + 1) return now + 1;
-  return std::max(now + 1, earliest());
+  return time(w) <= now + 1 ? now + 1 : earliest(now + 1);
 }
 
 std::uint32_t SubCore::pick(std::uint32_t now) {
-  std::uint32_t best = ~0u, first = kBlocked;
-  for (std::uint32_t w = 0; w < kWarpsOfSubCore; ++w) {
-    const std::uint32_t t = std::max(ready_[w], port_time_[w]);
-    const std::uint32_t age = t <= now ? age_[w] : ~0u;
-    first = t < first ? t : first;
-    best = age < best ? age : best;
+  std::uint32_t best = kNoWarp, best_age = ~0u, first = kBlocked;
+  for (std::uint32_t m = runnable_; m != 0; m &= m - 1) {
+    const auto w = static_cast<std::uint32_t>(__builtin_ctz(m));
+    const std::uint32_t t = time(w);
+    first = std::min(first, t);
+    if (t > now || age_[w] >= best_age) continue;
+    best = w;
+    best_age = age_[w];
   }
   next_time_ = first;
-  if (first > now) return kNoWarp;
-  for (std::uint32_t w = 0; w < kWarpsOfSubCore; ++w) {
-    if (age_[w] == best && time(w) <= now) return w;
-  }
-  return kNoWarp;
+  return best;
 }
 
-std::uint32_t SubCore::earliest() const {
+std::uint32_t SubCore::earliest(std::uint32_t from) const {
   std::uint32_t first = kBlocked;
-  for (std::uint32_t w = 0; w < kWarpsOfSubCore; ++w) {
-    const std::uint32_t t = std::max(ready_[w], port_time_[w]);
-    first = t < first ? t : first;
+  for (std::uint32_t m = runnable_; m != 0; m &= m - 1) {
+    first = std::min(first, time(static_cast<std::uint32_t>(__builtin_ctz(m))));
+    if (first <= from) return from;
   }
   return first;
-}
-
-void SubCore::set_port(Port port, std::uint32_t free) {
-  port_free_[index(port)] = free;
-  const auto p = static_cast<std::uint32_t>(port);
-  for (std::uint32_t w = 0; w < kWarpsOfSubCore; ++w) {
-    port_time_[w] = port_[w] == p ? free : port_time_[w];
-  }
 }
 
 Stall SubCore::port_reason(Port port) const {
@@ -167,29 +158,34 @@ void SubCore::charge(std::uint32_t until, Stall reason, std::uint32_t line) {
 
 void SubCore::account(std::uint32_t w, std::uint32_t now, const IssueWord& in) {
   Warp& v = warps_[w];
-  const std::uint32_t ready = ready_[w];
-  const Stall reason = port_reason(in.port);
   // The warp's own life: what held it, then the port, then other warps.
-  const std::uint32_t held = std::max(ready, v.last);
+  const std::uint32_t held = std::max(ready_[w], v.last);
+  warp_stalls_[static_cast<std::size_t>(v.why)] += held - v.last;
+  if (held < now) account_port(w, held, now, in);
+  v.last = now + 1;
+  if (ledger_.charged() < now) charge_to(w, now);
+  ledger_.charge_until(now + 1, Stall::kIssued);
+  if (sm_.tracer) sm_.tracer->phase(index_, Stall::kIssued, now, now + 1);
+}
+
+void SubCore::account_port(std::uint32_t w, std::uint32_t held, std::uint32_t now,
+                           const IssueWord& in) {
+  const Stall reason = port_reason(in.port);
   const std::uint32_t free = std::clamp(port_free_[port_[w]], held, now);
   // A pipe's first cycle goes to the warp that was picked for it; a queue is full for all of it.
   const std::uint32_t taken =
       reason == Stall::kMathPipe
           ? std::clamp(port_free_[port_[w]] + 1 - interval_[port_[w]], held, free)
           : held;
-  warp_stalls_[static_cast<std::size_t>(v.why)] += held - v.last;
   warp_stalls_[static_cast<std::size_t>(reason)] += free - taken;
   warp_stalls_[static_cast<std::size_t>(Stall::kNotSelected)] += now - held - (free - taken);
-  v.last = now + 1;
-  charge_to(w, now);
-  charge(now + 1, Stall::kIssued, in.line);
 }
 
 void SubCore::issue(std::uint32_t w, std::uint32_t now) {
   Warp& v = warps_[w];
-  const IssueWord in = sm_.image.code[v.pc];
+  const IssueWord in = code_[v.pc];
   account(w, now, in);
-  ++sm_.profile.executed[v.pc];
+  ++executed_[v.pc];
   checksum_ = checksum_ * 0x9E3779B97F4A7C15ull + ((static_cast<std::uint64_t>(now) << 24) ^
                                                    (static_cast<std::uint64_t>(w) << 16) ^ v.pc);
   set_port(in.port, now + interval_[index(in.port)]);
@@ -235,7 +231,7 @@ void SubCore::issue(std::uint32_t w, std::uint32_t now) {
       if (v.stores > 0) {
         v.wait = Wait::kMembar;
         v.why = Stall::kMembar;
-        ready_[w] = kBlocked;
+        set_ready(w, kBlocked);
       } else {
         prepare(w, v.earliest, Stall::kMembar);
       }
@@ -251,7 +247,7 @@ void SubCore::issue(std::uint32_t w, std::uint32_t now) {
 
 void SubCore::prepare(std::uint32_t w, std::uint32_t at, Stall why) {
   Warp& v = warps_[w];
-  const IssueWord& in = sm_.image.code[v.pc];
+  const IssueWord& in = code_[v.pc];
   if (v.pc % kInstructionsOfLine == 0 || v.entered_line) {
     v.entered_line = false;
     if (const std::uint32_t fetched = sm_.fetch.enter(v.pc, at); fetched > at) {
@@ -259,12 +255,11 @@ void SubCore::prepare(std::uint32_t w, std::uint32_t at, Stall why) {
       why = Stall::kNoInstruction;
     }
   }
-  port_[w] = static_cast<std::uint32_t>(in.port);
-  port_time_[w] = port_free_[index(in.port)];
+  port_[w] = static_cast<std::uint8_t>(in.port);
   v.why = why;
   if (in.wait_mask == 0) {
     v.wait = Wait::kNothing;
-    ready_[w] = at;
+    set_ready(w, at);
     return;
   }
   v.earliest = at;
@@ -274,13 +269,13 @@ void SubCore::prepare(std::uint32_t w, std::uint32_t at, Stall why) {
 void SubCore::check_scoreboards(std::uint32_t w) {
   Warp& v = warps_[w];
   std::uint32_t at = v.earliest;
-  for (std::uint32_t m = sm_.image.code[v.pc].wait_mask; m != 0; m &= m - 1) {
+  for (std::uint32_t m = code_[v.pc].wait_mask; m != 0; m &= m - 1) {
     const auto sb = static_cast<std::uint32_t>(__builtin_ctz(m));
     const Stall reason = v.long_mask >> sb & 1u ? Stall::kLongScoreboard : Stall::kShortScoreboard;
     if (v.count[sb] > 0) {
       v.wait = Wait::kScoreboard;
       v.why = reason;
-      ready_[w] = kBlocked;
+      set_ready(w, kBlocked);
       return;
     }
     if (v.clear[sb] > at) {
@@ -289,7 +284,7 @@ void SubCore::check_scoreboards(std::uint32_t w) {
     }
   }
   v.wait = Wait::kNothing;
-  ready_[w] = at;
+  set_ready(w, at);
 }
 
 void SubCore::raise(Warp& v, std::uint32_t scoreboard, std::uint32_t until, bool is_long) {

@@ -81,7 +81,9 @@ class SubCore {
   /// Issues at most one instruction at `now`; returns the next cycle at which it may be able to.
   std::uint32_t tick(std::uint32_t now);
   /// The cycle at which a warp can issue as things stand, or kBlocked.
-  std::uint32_t time(std::uint32_t warp) const { return std::max(ready_[warp], port_time_[warp]); }
+  std::uint32_t time(std::uint32_t warp) const {
+    return std::max(ready_[warp], port_free_[port_[warp]]);
+  }
 
   void complete(const Completion& c);
   void leave_barrier(std::uint32_t warp, std::uint32_t at);
@@ -103,7 +105,7 @@ class SubCore {
     std::uint32_t next = 0;  ///< occurrences begun (control) or ended (memory)
     std::uint32_t left = 0;  ///< loops: iterations left
   };
-  struct Warp {
+  struct alignas(64) Warp {
     std::uint16_t pc = 0;
     std::uint8_t block = 0, in_block = 0;
     Wait wait = Wait::kExited;
@@ -118,9 +120,10 @@ class SubCore {
   };
 
   std::uint32_t pick(std::uint32_t now);
-  std::uint32_t earliest() const;
+  std::uint32_t earliest(std::uint32_t from) const;  ///< at which a warp can issue
   void issue(std::uint32_t w, std::uint32_t now);
   void account(std::uint32_t w, std::uint32_t now, const IssueWord& in);
+  void account_port(std::uint32_t w, std::uint32_t held, std::uint32_t now, const IssueWord& in);
   void charge(std::uint32_t until, Stall reason, std::uint32_t line);
   void charge_idle(std::uint32_t now);
   void charge_to(std::uint32_t w, std::uint32_t now);
@@ -128,7 +131,14 @@ class SubCore {
   void check_scoreboards(std::uint32_t w);
   void raise(Warp& v, std::uint32_t scoreboard, std::uint32_t until, bool is_long);
   Stall port_reason(Port port) const;
-  void set_port(Port port, std::uint32_t free);
+  void set_port(Port port, std::uint32_t free) {
+    port_free_[static_cast<std::size_t>(port)] = free;
+  }
+  void set_ready(std::uint32_t w, std::uint32_t at) {
+    ready_[w] = at;
+    const std::uint32_t bit = 1u << w;
+    runnable_ = at == kBlocked ? runnable_ & ~bit : runnable_ | bit;
+  }
 
   std::uint32_t issue_xu(const IssueWord& in, std::uint32_t now);
   std::uint32_t issue_mio(Warp& v, const IssueWord& in, std::uint32_t now);
@@ -147,15 +157,17 @@ class SubCore {
   SiteState& site(std::uint32_t w, std::uint32_t s) { return sites_[w * sm_.image.site_count + s]; }
 
   alignas(64) std::array<std::uint32_t, kWarpsOfSubCore> ready_;  // kBlocked: an event has to come
-  alignas(64) std::array<std::uint32_t, kWarpsOfSubCore> port_{};
-  alignas(64) std::array<std::uint32_t, kWarpsOfSubCore> port_time_{};  // port_free_[port_[w]]
-  alignas(64) std::array<std::uint32_t, kWarpsOfSubCore> age_{};
   std::array<std::uint32_t, kPorts> port_free_{};
+  std::array<std::uint8_t, kWarpsOfSubCore> port_{};  // that the next instruction takes
+  std::uint32_t runnable_ = 0;                        // warps whose ready_ is not kBlocked
+  std::uint32_t last_ = 0, next_time_ = kBlocked;
+  const IssueWord* code_;
+  std::uint64_t* executed_;
+  alignas(64) std::array<std::uint32_t, kWarpsOfSubCore> age_{};
   std::array<std::uint32_t, kPorts> interval_{};
   std::array<std::uint32_t, static_cast<std::size_t>(Opcode::kCount)> latency_{};
   std::vector<std::uint32_t> xu_starts_;  // when the special-function unit began the last ones
   std::uint32_t xu_next_ = 0, xu_free_ = 0;
-  std::uint32_t last_ = 0, next_time_ = kBlocked;
   std::uint32_t resident_ = 0, slots_used_ = 0, active_since_ = 0;
   SmShared& sm_;
   std::uint32_t index_;

@@ -130,7 +130,7 @@ void SubCore::arrive(std::uint32_t w, std::uint32_t now) {
   ResidentBlock& block = sm_.blocks[v.block];
   v.wait = Wait::kBarrier;
   v.why = Stall::kBarrier;
-  ready_[w] = kBlocked;
+  set_ready(w, kBlocked);
   block.at_barrier |= 1ull << (index_ * kWarpsOfSubCore + w);
   release_barrier(block, now);
 }
@@ -159,7 +159,7 @@ bool SubCore::exits(std::uint32_t w, const IssueWord& in) {
 void SubCore::exit_warp(std::uint32_t w, std::uint32_t now) {
   Warp& v = warps_[w];
   v.wait = Wait::kExited;
-  ready_[w] = kBlocked;
+  set_ready(w, kBlocked);
   warp_cycles_ += now + 1 - v.start;
   if (--resident_ == 0) active_cycles_ += now + 1 - active_since_;
   ResidentBlock& block = sm_.blocks[v.block];
