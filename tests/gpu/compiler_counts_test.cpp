@@ -102,6 +102,17 @@ TEST(CompilerCounts, VectorAddWithTwoVectorsAThreadIsExactOnEveryPipe) {
   EXPECT_EQ(n[Pipe::kLsu], 7);
 }
 
+TEST(CompilerCounts, NoInstructionCountsForALineOfTheIr) {
+  for (const auto& entry : std::filesystem::directory_iterator(kSource / "workloads/triton/ir")) {
+    if (entry.path().extension() != ".ttgir") continue;
+    const auto program = compile_file(entry.path());
+    if (!program) continue;
+    for (const auto& at : program->lines) {
+      EXPECT_NE(std::filesystem::path(at.file).extension(), ".ttgir") << at.file << at.line;
+    }
+  }
+}
+
 TEST(CompilerCounts, EveryKernelIsCompiledOrRefusedByName) {
   for (const auto& entry : std::filesystem::directory_iterator(kSource / "workloads/triton/ir")) {
     if (entry.path().extension() != ".ttgir") continue;

@@ -71,8 +71,25 @@ void Lowering::bind_arguments() {
   }
 }
 
+const kernel::Op* Lowering::first_located(const kernel::Op& op) {
+  if (!kernel::user_line(op.loc).file.empty()) return &op;
+  if (const auto known = located_.find(&op); known != located_.end()) return known->second;
+  const kernel::Op* found = nullptr;
+  for (const auto& result : op.results) {
+    for (const kernel::Op* user : uses_[result->id]) {
+      if (!found) found = first_located(*user);
+    }
+  }
+  return located_[&op] = found;
+}
+
 std::uint32_t Lowering::line_of(const kernel::Op& op) {
-  const SourcePosition at = op.line();
+  if (const kernel::Op* located = first_located(op)) return line_number(located->line());
+  const SourcePosition function = kernel::user_line(function_.op->loc);
+  return line_number(function.file.empty() ? op.text : function);
+}
+
+std::uint32_t Lowering::line_number(const SourcePosition& at) {
   auto& lines = out_.lines;
   for (std::size_t i = lines.size(); i-- > 0;) {
     if (lines[i].line == at.line && lines[i].column == at.column && lines[i].file == at.file) {

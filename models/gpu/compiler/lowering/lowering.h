@@ -99,7 +99,14 @@ class Lowering {
   void count_uses();
   void bind_arguments();
   void refuse_unknown_ops();
+  /// The op itself, or the first one that depends on it, whose place in the source is known. Null:
+  /// none.
+  const kernel::Op* first_located(const kernel::Op& op);
+  /// The source line that an op's instructions count for: where its own is unknown (constants that
+  /// a compiler pass made), that of its first user; else the function's; in kernels that name no
+  /// source at all, the op's place in the IR.
   std::uint32_t line_of(const kernel::Op& op);
+  std::uint32_t line_number(const SourcePosition& at);
 
   const kernel::Module& module_;
   const kernel::Function& function_;
@@ -112,8 +119,9 @@ class Lowering {
   kernel::AxisAnalysis axes_;
   Diagnostics diagnostics_;
   std::vector<Element> no_elements_;
-  std::vector<ValueState> states_;                    // [value id]
-  std::vector<std::vector<const kernel::Op*>> uses_;  // [value id]
+  std::vector<ValueState> states_;                                    // [value id]
+  std::vector<std::vector<const kernel::Op*>> uses_;                  // [value id]
+  std::unordered_map<const kernel::Op*, const kernel::Op*> located_;  // answers of first_located
   std::map<std::pair<kernel::Attr, std::vector<std::int64_t>>,
            std::unique_ptr<kernel::LinearLayout>>
       layouts_;
