@@ -12,6 +12,7 @@ std::uint16_t L2Fills::new_record() {
   }
   const std::uint16_t index = free_records_;
   free_records_ = records_[index].next;
+  if (free_records_ != kNone) __builtin_prefetch(&records_[free_records_], 1);
   return index;
 }
 

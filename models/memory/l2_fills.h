@@ -36,6 +36,8 @@ class L2Fills {
     __builtin_prefetch(&records_[fill & 0xffffu], 1);
     open_.prefetch(block);
   }
+  /// The same for what wait() will touch.
+  void prefetch(std::uint32_t block) const { open_.prefetch(block); }
   bool empty() const { return open_.empty(); }
 
  private:

@@ -98,6 +98,7 @@ void L2Slice::expect(const Message& m) const {
   } else {
     const BlockRequest r = BlockRequest::of(m.data);
     tags_.prefetch(r.place, r.mask);
+    if (m.kind == kRead || m.kind == kFarRead) fills_.prefetch(block_of(m));
   }
 }
 

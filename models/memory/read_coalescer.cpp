@@ -24,6 +24,7 @@ std::uint32_t ReadCoalescer::open(std::uint32_t block, const Reader& reader) {
   std::uint16_t index = free_reads_;
   if (index != kNone) {
     free_reads_ = reads_[index].next;
+    if (free_reads_ != kNone) __builtin_prefetch(&reads_[free_reads_], 1);
   } else {
     if (reads_.size() == kNone) engine::broken("read coalescer", 0, "too many reads under way");
     index = static_cast<std::uint16_t>(reads_.size());
@@ -50,8 +51,14 @@ void ReadCoalescer::join(Read& read, const Reader& reader) {
 
 /// Frees the reads whose answers have left, up to the first that has not.
 void ReadCoalescer::forget_until(engine::Cycle now) {
-  while (leaving_head_ < leaving_.size() && reads_[leaving_[leaving_head_]].leaves <= now) {
-    const std::uint16_t index = leaving_[leaving_head_++];
+  constexpr std::size_t kAhead = 4;  // reads whose data are brought into the host's cache before
+  while (leaving_head_ < leaving_.size() && leaving_[leaving_head_].at <= now) {
+    if (leaving_head_ + kAhead < leaving_.size()) {
+      const Leaving& soon = leaving_[leaving_head_ + kAhead];
+      __builtin_prefetch(&reads_[soon.read], 1);
+      open_.prefetch(soon.block);
+    }
+    const std::uint16_t index = leaving_[leaving_head_++].read;
     open_.remove(reads_, index);
     reads_[index].next = free_reads_;
     free_reads_ = index;

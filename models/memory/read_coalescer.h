@@ -62,7 +62,12 @@ class ReadCoalescer {
   std::vector<Read> reads_;
   std::vector<Link> links_;
   std::uint16_t free_reads_ = kNone, free_links_ = kNone;
-  std::vector<std::uint16_t> leaving_;  ///< answered reads, in order of their answers' coming
+  struct Leaving {
+    engine::Cycle at;
+    std::uint32_t block;
+    std::uint16_t read;
+  };
+  std::vector<Leaving> leaving_;  ///< answered reads, in order of their answers' coming
   std::size_t leaving_head_ = 0;
   std::uint64_t joined_sectors_ = 0;
 };
@@ -82,7 +87,7 @@ void ReadCoalescer::answer(std::uint32_t number, engine::Cycle at, F&& to) {
     link = after;
   }
   read.others = kNone;
-  leaving_.push_back(index);
+  leaving_.push_back({at, read.block, index});
 }
 
 }  // namespace xpusim::memory
