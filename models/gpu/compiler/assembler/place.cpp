@@ -8,8 +8,8 @@ namespace {
 
 constexpr int kGranule = 8;  ///< the chip hands out registers a thread in units of eight
 constexpr int kAttempts = 8;
-constexpr double kWorthFlowing = 0.9;  ///< of the length at most, for loads to flow
-constexpr int kWithinReach = 4;        ///< registers too many that reordering may still save
+constexpr double kWorthFlowing = 0.96;  ///< of the length at most, for loads to flow
+constexpr int kWithinReach = 4;         ///< registers too many that reordering may still save
 
 int round_up(int n) { return (n + kGranule - 1) / kGranule * kGranule; }
 
