@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <ostream>
 
 #include "tests/e2e/command.h"
 
@@ -16,6 +17,7 @@ struct Job {
   const char* workload;
   const char* machine;
 };
+void PrintTo(const Job& job, std::ostream* out) { *out << job.workload << " on " << job.machine; }
 std::string test_name(const testing::TestParamInfo<Job>& info) {
   std::string name = std::string(info.param.workload) + "_on_" + info.param.machine;
   for (char& c : name)
