@@ -20,12 +20,6 @@ L1Cache::L1Cache(std::int64_t bytes, std::int64_t ways)
   sets_.assign(static_cast<std::size_t>(std::max<std::int64_t>(1, lines / ways_)), empty);
 }
 
-std::uint32_t L1Cache::tag_of(std::uint64_t address) {
-  constexpr std::uint64_t kChipShift = 48;
-  return static_cast<std::uint32_t>(address / kLineBytes) ^
-         static_cast<std::uint32_t>(address >> kChipShift << 24);
-}
-
 std::uint32_t L1Cache::find(const Set& set, std::uint32_t tag) const {
   std::uint32_t w = 0;
   while (w < ways_ && set.tag[w] != tag) ++w;

@@ -28,6 +28,9 @@ class L1Cache {
   Lookup load(std::uint64_t address, std::uint8_t sectors, std::uint16_t request);
   /// Sectors have come; ignored when the line was given to another address since.
   void fill(Line line, std::uint64_t address, std::uint8_t sectors);
+  void prefetch(std::uint64_t address) const {
+    __builtin_prefetch(&sets_[tag_of(address) % static_cast<std::uint32_t>(sets_.size())], 1);
+  }
   void drop(std::uint64_t address);
   void clear();  ///< forgets all lines; what is on its way fills nothing
 
@@ -42,7 +45,11 @@ class L1Cache {
     std::array<std::uint8_t, kMaxWays> order;    // ways, most recently used first
   };
   /// The line's number, with the chip's number of the address's top bits mixed in: 2^32 lines.
-  static std::uint32_t tag_of(std::uint64_t address);
+  static std::uint32_t tag_of(std::uint64_t address) {
+    constexpr std::uint64_t kLineBytes = 128, kChipShift = 48;
+    return static_cast<std::uint32_t>(address / kLineBytes) ^
+           static_cast<std::uint32_t>(address >> kChipShift << 24);
+  }
   Set& set_of(std::uint32_t tag) { return sets_[tag % static_cast<std::uint32_t>(sets_.size())]; }
   std::uint32_t find(const Set& set, std::uint32_t tag) const;
   void touch(Set& set, std::uint32_t way);

@@ -73,6 +73,11 @@ class Lsu {
   /// The L1 forgets its lines; its tag stage is taken for that long. Returns the cycle of the end.
   std::uint32_t invalidate(std::uint32_t served);
 
+  /// A response will come soon: brings what it will touch into the host's cache.
+  void expect(const engine::Message& message) const {
+    if (message.tag < requests_.size()) __builtin_prefetch(&requests_[message.tag]);
+    l1_.prefetch(message.address);
+  }
   /// A response has come; returns the accesses that are complete with it (valid until the next
   /// call).
   const std::vector<Completion>& receive(const engine::Message& message, std::uint32_t now);

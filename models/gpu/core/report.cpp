@@ -101,11 +101,17 @@ void put_activity(Counters& out, const ChipTotals& t, double sms) {
   out.not_modelled("tensor_active_pct");
 }
 
-void put_occupancy(Counters& out, const Occupancy& o, const Program& program) {
+/// The profiler's limit by shared memory follows the carve-out that the driver chose, whose rule is
+/// not modelled: known only without shared memory, and where all of it is needed.
+void put_occupancy(Counters& out, const Occupancy& o, const Program& program, const SmParams& sm) {
   out.put("registers_per_thread", static_cast<double>(o.registers_per_thread));
   out.put("shared_bytes_per_block", static_cast<double>(o.shared_bytes_per_block));
   out.put("occupancy_limit_registers", static_cast<double>(o.by_registers));
-  out.put("occupancy_limit_shared", static_cast<double>(o.by_shared));
+  if (program.shared_bytes == 0 || o.carve_out_bytes >= sm.shared_bytes) {
+    out.put("occupancy_limit_shared", static_cast<double>(o.by_shared));
+  } else {
+    out.not_modelled("occupancy_limit_shared");
+  }
   out.put("theoretical_occupancy_pct", 100.0 * static_cast<double>(o.blocks * program.num_warps) /
                                            (kSubCores * kWarpsOfSubCore));
 }
@@ -188,7 +194,7 @@ void fill_report(Chip& chip, const GpuParams& params, const Program& program,
   put_instructions(out, program, profile, by_pipe);
   put_memory(out, t.lsu, m);
   put_activity(out, t, static_cast<double>(chip.sms().size()));
-  put_occupancy(out, occupancy, program);
+  put_occupancy(out, occupancy, program, params.sm);
   for (std::size_t r = 0; r < kStalls; ++r) {
     if (t.cycles[r] == 0) continue;
     const auto reason = static_cast<Stall>(r);

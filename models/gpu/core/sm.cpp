@@ -121,7 +121,9 @@ void Sm::end_block(std::uint32_t slot, std::uint32_t now) {
   block.used = false;
   block_cycles_ += now + 1 - block.begun;
   if (--resident_ == 0) active_cycles_ += now + 1 - active_since_;
-  if (shared_.tracer) shared_.tracer->block(slot, block.run.index, block.begun, now + 1);
+  if (shared_.tracer) {  // the slot may be taken again in this same cycle
+    shared_.tracer->block(slot, block.run.index, block.begun, std::max(now, block.begun + 1));
+  }
   engine::Message done;
   done.from = number_;
   done.kind = kBlockDone;

@@ -37,6 +37,7 @@ class Sm : public sc_core::sc_module, public engine::Component {
 
   engine::Cycle tick(engine::Cycle now) override;
   engine::Cycle receive(const engine::Message& message, engine::Cycle now) override;
+  void expect(const engine::Message& message) const override { shared_.lsu.expect(message); }
   const char* waiting_for() const override;
   std::uint64_t retired() const override;
 
