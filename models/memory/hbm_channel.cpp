@@ -264,7 +264,7 @@ HbmChannel::Ck HbmChannel::start_lanes(Ck now) {
     lane.run = q.hit[b];
     lane.bank = static_cast<std::uint16_t>(b);
     lane.columns = static_cast<std::uint32_t>(runs_[lane.run].columns - runs_[lane.run].issued);
-    lane.start = now;
+    lane.start = now + t_.run_gap;
     if (other.busy()) {  // into the gaps of the other lane's columns
       const auto phase = [&] {
         return (lane.start + t_.ccd_l - other.start % t_.ccd_l) % t_.ccd_l;

@@ -71,6 +71,7 @@ HbmTiming::HbmTiming(const HbmParams& p) {
   banks = whole(p.bank_groups * p.banks_per_group);
   groups = whole(p.bank_groups);
   burst = whole(t.burst), ccd_s = whole(t.ccd_s), ccd_l = whole(t.ccd_l);
+  run_gap = whole(t.run_gap);
   rtw = whole(t.rtw), cl = whole(t.cl), cwl = whole(t.cwl), ppd = whole(t.ppd);
   rcd_rd = ns(t.rcd_rd_ns), rcd_wr = ns(t.rcd_wr_ns), rp = ns(t.rp_ns), ras = ns(t.ras_ns);
   rc = ns(t.rc_ns), wr = ns(t.wr_ns), rtp = ns(t.rtp_ns), rrd_s = ns(t.rrd_s_ns);

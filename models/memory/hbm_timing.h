@@ -21,7 +21,7 @@ inline constexpr std::uint32_t kColumnBytes = 32;
 /// publishes its own.
 struct HbmTimingParams {
   double clock_hz = 1.6e9;
-  std::int64_t burst = 2, ccd_s = 2, ccd_l = 4, rtw = 20, cl = 20, cwl = 10, ppd = 2;
+  std::int64_t burst = 2, ccd_s = 2, ccd_l = 4, run_gap = 0, rtw = 20, cl = 20, cwl = 10, ppd = 2;
   double rcd_rd_ns = 19.375, rcd_wr_ns = 9.375, rp_ns = 16.25, ras_ns = 28.125, rc_ns = 45;
   double wr_ns = 20.625, rtp_ns = 5.625, rrd_s_ns = 2.5, rrd_l_ns = 3.125, faw_ns = 15;
   double wtr_s_ns = 4.375, wtr_l_ns = 6.25;
@@ -36,6 +36,8 @@ struct HbmTimingParams {
         field("burst", &P::burst, U::kCycles, "CK on the data bus a column of 32 B", 1, 16),
         field("ccd_s", &P::ccd_s, U::kCycles, "column to column, other bank group", 1, 64),
         field("ccd_l", &P::ccd_l, U::kCycles, "column to column, same bank group", 1, 64),
+        field("run_gap", &P::run_gap, U::kCycles,
+              "idle before the columns of another row: stack id changes, lost turns", 0, 64),
         field("rtw", &P::rtw, U::kCycles, "read command to write command", 1, 200),
         field("cl", &P::cl, U::kCycles, "read command to data", 1, 200),
         field("cwl", &P::cwl, U::kCycles, "write command to data", 1, 200),
@@ -121,7 +123,8 @@ void check(const HbmParams& params, std::string_view path, Diagnostics& problems
 struct HbmTiming {
   enum class Refresh : std::uint8_t { kNone, kAllBank, kPerBank };
   std::uint32_t banks, groups;
-  std::uint32_t burst, ccd_s, ccd_l, rtw, cl, cwl, ppd, rcd_rd, rcd_wr, rp, ras, rc, wr, rtp;
+  std::uint32_t burst, ccd_s, ccd_l, run_gap, rtw, cl, cwl, ppd, rcd_rd, rcd_wr, rp, ras, rc, wr,
+      rtp;
   std::uint32_t rrd_s, rrd_l, faw, wtr_s, wtr_l, rfc, rrefd;
   std::uint32_t refresh_interval;  ///< between two refresh commands of any bank
   Refresh refresh;
