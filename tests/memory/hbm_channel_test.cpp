@@ -71,6 +71,25 @@ TEST(HbmChannel, gives_columns_of_one_bank_group_every_ccd_l) {
   EXPECT_EQ(run(channel)[0].at, t.rcd_rd + 15u * t.ccd_l + t.cl + t.burst);
 }
 
+TEST(HbmChannel, idles_for_the_gap_before_each_run) {
+  HbmParams p = params();
+  p.timing.run_gap = 6;
+  const HbmTiming t(p);
+  HbmChannel channel(t);
+  channel.push({0, 3, 0, 16, false}, 0);
+  EXPECT_EQ(run(channel)[0].at, t.rcd_rd + 6u + 15u * t.ccd_l + t.cl + t.burst);
+}
+
+TEST(HbmChannel, spreads_the_refreshes_of_channels_over_the_interval) {
+  const HbmTiming t(params("all_bank"));
+  HbmChannel first(t, 0, 4), second(t, 1, 4);
+  const Ck at = t.refresh_interval - t.refresh_interval / 4 + 1;  // the second one refreshes
+  first.push({0, 3, 0, 1, false}, at);
+  second.push({0, 3, 0, 1, false}, at);
+  EXPECT_EQ(run(first)[0].at, at + t.rcd_rd + t.cl + t.burst);
+  EXPECT_GE(run(second)[0].at, at + t.rfc);
+}
+
 TEST(HbmChannel, interleaves_two_bank_groups_on_the_data_bus) {
   const HbmTiming t(params());
   HbmChannel channel(t);

@@ -33,6 +33,13 @@ TEST(BandwidthCalendar, does_not_let_a_late_transfer_block_an_early_one) {
   EXPECT_EQ(port.book(0, 1, 32), 1u);
 }
 
+TEST(BandwidthCalendar, books_transfers_that_are_ready_a_thousand_cycles_on) {
+  BandwidthCalendar port(16);
+  Cycle last = 0;
+  for (int i = 0; i < 10; ++i) last = port.book(0, 1500, 520);
+  EXPECT_NEAR(static_cast<double>(last), 1500 + 10 * 520 / 16.0, 32);
+}
+
 TEST(BandwidthCalendar, never_gives_more_than_its_rate) {
   std::mt19937_64 random(3);
   for (const unsigned spread : {1u, 100u, 400u}) {
