@@ -66,8 +66,8 @@ struct HbmTimingParams {
 
 /// An HBM memory of a chip: stacks of channels of pseudo channels, and their controllers.
 ///
-/// Not modelled: stack-id (rank) timing, the command bus that two pseudo channels share, RFM, ECC
-/// traffic, temperature-dependent refresh, vendor-specific scheduling.
+/// Not modelled: stack-id (rank) timing beyond `run_gap`, the command bus that two pseudo channels
+/// share, RFM, ECC traffic, temperature-dependent refresh, vendor-specific scheduling.
 struct HbmParams {
   std::int64_t stacks = 6, channels = 16, pseudo_channels = 2;
   std::int64_t bank_groups = 4, banks_per_group = 4, row_bytes = 1024;
