@@ -38,8 +38,11 @@ TEST_P(Run, HasRightValuesAndBalancedBooks) {
   for (const auto& launch : report["launches"]) {
     EXPECT_GT(launch["cycles"].get<double>(), 0);
     EXPECT_GT(launch["energy_uj"].get<double>(), 0);
-    for (const auto& [name, value] : launch["counters"].items())
-      if (value.is_number()) EXPECT_GE(value.get<double>(), 0) << name;
+    for (const auto& [name, value] : launch["counters"].items()) {
+      if (value.is_number()) {
+        EXPECT_GE(value.get<double>(), 0) << name;
+      }
+    }
     // Each instance of a unit lives as long as the others: the unit's cycles are a multiple of a
     // life.
     for (const auto& [unit, reasons] : launch["ledger"].items()) {

@@ -62,7 +62,7 @@ void SubCore::start_warp(std::uint32_t block, std::uint32_t in_block, std::uint3
   v.in_block = static_cast<std::uint8_t>(in_block);
   v.last = v.start = now;
   age_[w] = age;
-  std::fill_n(&site(w, 0), sm_.image.site_count, SiteState{});
+  std::fill_n(sites_.begin() + w * sm_.image.site_count, sm_.image.site_count, SiteState{});
   prepare(w, start, Stall::kLaunch);
   sm_.wake[index_] = std::min(sm_.wake[index_], std::max(time(w), now));
 }
