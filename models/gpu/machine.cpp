@@ -11,6 +11,7 @@
 #include "models/gpu/core/report.h"
 #include "models/gpu/core/sm_tracer.h"
 #include "sim/kernel/op_info.h"
+#include "sim/run/cost.h"
 
 namespace xpusim::gpu {
 
@@ -160,31 +161,22 @@ Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::De
 
 namespace {
 
-struct CostParams {
-  double per_hour = 0;
-  static constexpr auto schema() {
-    return std::tuple{config::field("per_hour", &CostParams::per_hour,
-                                    config::Unit::kDollarsPerHour, "rent of the chip", 0, 1e6)};
-  }
-};
-
 Expected<std::unique_ptr<run::Machine>> create(const config::Node& config,
                                                const std::string& name) {
   Diagnostics problems;
   GpuParams params;
-  CostParams cost;
+  run::CostParams cost;
   config::bind(config.find("gpu"), "gpu", params, problems);
   config::bind(config.find("cost"), "cost", cost, problems);
   memory::check(params.memory, "gpu.memory", problems);
   if (problems.has_errors()) return fail(std::move(problems));
-  const auto dollars = config.find("cost") ? std::optional(cost.per_hour) : std::nullopt;
-  return std::make_unique<Machine>(name, params, dollars);
+  return std::make_unique<Machine>(name, params, cost.per_hour);
 }
 
 std::vector<config::ParamDoc> document_params() {
   std::vector<config::ParamDoc> out;
   config::document<GpuParams>("gpu", out);
-  config::document<CostParams>("cost", out);
+  config::document<run::CostParams>("cost", out);
   return out;
 }
 

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "sim/run/cost.h"
+
 namespace xpusim::roofline {
 namespace {
 
@@ -89,24 +91,15 @@ std::map<std::string, double> bound(const run::LaunchReport& report, const run::
 
 namespace {
 
-struct CostParams {
-  double per_hour = 0;
-  static constexpr auto schema() {
-    return std::tuple{config::field("per_hour", &CostParams::per_hour,
-                                    config::Unit::kDollarsPerHour, "rent of the chip", 0, 1e6)};
-  }
-};
-
 Expected<std::unique_ptr<run::Machine>> create(const config::Node& config,
                                                const std::string& name) {
   Diagnostics problems;
   RooflineParams params;
-  CostParams cost;
+  run::CostParams cost;
   config::bind(config.find("roofline"), "roofline", params, problems);
   config::bind(config.find("cost"), "cost", cost, problems);
   if (problems.has_errors()) return fail(problems);
-  const auto dollars = config.find("cost") ? std::optional(cost.per_hour) : std::nullopt;
-  return std::make_unique<Machine>(name, params, dollars);
+  return std::make_unique<Machine>(name, params, cost.per_hour);
 }
 
 std::vector<config::ParamDoc> params() {

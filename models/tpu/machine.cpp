@@ -5,29 +5,21 @@
 #include "models/tpu/compiler/kernel_plan.h"
 #include "models/tpu/launch.h"
 #include "models/tpu/report.h"
+#include "sim/run/cost.h"
 
 namespace xpusim::tpu {
 namespace {
-
-struct CostParams {
-  double per_hour = 0;
-  static constexpr auto schema() {
-    return std::tuple{config::field("per_hour", &CostParams::per_hour,
-                                    config::Unit::kDollarsPerHour, "rent of the chip", 0, 1e6)};
-  }
-};
 
 Expected<std::unique_ptr<run::Machine>> create(const config::Node& config,
                                                const std::string& name) {
   Diagnostics problems;
   TpuParams params;
-  CostParams cost;
+  run::CostParams cost;
   config::bind(config.find("tpu"), "tpu", params, problems);
   config::bind(config.find("cost"), "cost", cost, problems);
   memory::check(params.hbm, "tpu.hbm", problems);
   if (problems.has_errors()) return fail(std::move(problems));
-  const auto dollars = config.find("cost") ? std::optional(cost.per_hour) : std::nullopt;
-  return std::make_unique<Machine>(name, params, dollars);
+  return std::make_unique<Machine>(name, params, cost.per_hour);
 }
 
 std::vector<config::ParamDoc> document_params() {
