@@ -51,6 +51,8 @@ class MemorySystem : public sc_core::sc_module {
 
   engine::MessageIf& sm_port(std::uint32_t sm);
   void connect_sm(std::uint32_t sm, std::uint32_t component_id);
+  /// From an SM to a slice. A request may be dated back by less than that.
+  engine::Cycle request_latency() const { return requests_->latency(); }
 
   MemoryCounters counters() const;
   Hbm& hbm() { return *hbm_; }

@@ -37,6 +37,7 @@ struct Rig {
       .start_ns = 10, .drain_ns = 5, .block_interval = 1, .block_latency = 1, .warp_interval = 0};
   std::uint64_t blocks = 1;
   engine::Cycle memory_latency = 100;
+  engine::Cycle window = 1;  ///< at most the latencies of the memory and of block starts
   engine::Scheduler::Mode mode = engine::Scheduler::Mode::kSkip;
   FakeSource source;
 
@@ -73,7 +74,7 @@ struct Rig {
     for (std::uint32_t i = 0; i < count; ++i) {
       sms.push_back(std::make_unique<Sm>(("sm" + std::to_string(i)).c_str(), s, i, params,
                                          launch.warp_interval, params.l1_bytes - o.carve_out_bytes,
-                                         *image, *profile, source));
+                                         window, *image, *profile, source));
       Sm& sm = *sms.back();
       const auto latency = static_cast<engine::Cycle>(launch.block_latency);
       links.push_back(std::make_unique<engine::Link>(("to" + std::to_string(i)).c_str(), s, s,

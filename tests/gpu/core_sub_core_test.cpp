@@ -191,7 +191,7 @@ TEST(SubCore, EveryCycleIsChargedToOneReason) {
 }
 
 TEST(SubCore, SkippingIdleCyclesChangesNothing) {
-  auto checksum = [](engine::Scheduler::Mode mode) {
+  const auto checksum = [](engine::Scheduler::Mode mode, engine::Cycle window) {
     Instruction load = op(Opcode::kLdg);
     load.site = 0;
     load.sets = 1;
@@ -207,6 +207,8 @@ TEST(SubCore, SkippingIdleCyclesChangesNothing) {
     rig.params.count = 3;
     rig.blocks = 100;
     rig.mode = mode;
+    rig.window = window;
+    rig.launch.block_latency = 40;
     rig.source.write = [](BlockRun& run) {
       run.trace.add_access(0) = row_access(4096 + 512 * (run.index % 7), 128);
     };
@@ -217,7 +219,12 @@ TEST(SubCore, SkippingIdleCyclesChangesNothing) {
     }
     return sums;
   };
-  EXPECT_EQ(checksum(engine::Scheduler::Mode::kSkip), checksum(engine::Scheduler::Mode::kTickAll));
+  const auto stepped = checksum(engine::Scheduler::Mode::kTickAll, 1);
+  EXPECT_EQ(checksum(engine::Scheduler::Mode::kSkip, 1), stepped);
+  for (const engine::Cycle window : {2, 7, 32, 40}) {
+    EXPECT_EQ(checksum(engine::Scheduler::Mode::kSkip, window), stepped) << window;
+    EXPECT_EQ(checksum(engine::Scheduler::Mode::kTickAll, window), stepped) << window;
+  }
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace xpusim::gpu {
 
 Chip::Chip(const sc_core::sc_module_name& name, engine::Scheduler& scheduler,
@@ -21,7 +23,8 @@ void Chip::add_sm(std::uint32_t number, engine::Scheduler& scheduler, const GpuP
   const auto latency = static_cast<engine::Cycle>(params.launch.block_latency);
   sms_.push_back(std::make_unique<Sm>(fmt::format("sm_{}", number).c_str(), scheduler, number,
                                       params.sm, params.launch.warp_interval, work.l1_bytes,
-                                      work.image, work.profile, work.source));
+                                      std::min(latency, memory_->request_latency()), work.image,
+                                      work.profile, work.source));
   Sm& sm = *sms_.back();
   const auto link = [&](const char* what, std::uint32_t to) -> engine::Link& {
     links_.push_back(std::make_unique<engine::Link>(fmt::format("{}_{}", what, number).c_str(),

@@ -78,6 +78,12 @@ class Lsu {
     if (message.tag < requests_.size()) __builtin_prefetch(&requests_[message.tag]);
     l1_.prefetch(message.address);
   }
+  /// The same, in a moment: what it touches by way of what expect() has brought.
+  void expect_soon(const engine::Message& message) const {
+    if (message.tag >= requests_.size()) return;
+    const std::uint32_t access = requests_[message.tag].access;
+    if (access < accesses_.size()) __builtin_prefetch(&accesses_[access], 1);
+  }
   /// A response has come; returns the accesses that are complete with it (valid until the next
   /// call).
   const std::vector<Completion>& receive(const engine::Message& message, std::uint32_t now);

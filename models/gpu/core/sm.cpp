@@ -9,13 +9,14 @@ namespace xpusim::gpu {
 
 Sm::Sm(const sc_core::sc_module_name& name, engine::Scheduler& scheduler, std::uint32_t number,
        const SmParams& params, std::int64_t warp_interval, std::int64_t l1_bytes,
-       KernelImage& image, LaunchProfile& profile, BlockSource& source)
+       engine::Cycle window, KernelImage& image, LaunchProfile& profile, BlockSource& source)
     : sc_module(name),
       memory("memory"),
       dispatcher("dispatcher"),
       scheduler_(scheduler),
       number_(number),
       warp_interval_(static_cast<std::uint32_t>(warp_interval)),
+      window_(window),
       shared_(params, image, profile, source, l1_bytes) {
   id_ = scheduler.add(*this, this->name());
   shared_.lsu.connect(memory, id_);
@@ -36,8 +37,42 @@ std::uint32_t Sm::next() const {
   return std::min(std::min(w[0], w[1]), std::min(w[2], w[3]));
 }
 
+engine::Cycle Sm::receive(const engine::Message& message, engine::Cycle cycle) {
+  arrivals_.push_back({message, checked(cycle)});
+  shared_.lsu.expect(message);
+  return end_of_window(cycle);
+}
+
 engine::Cycle Sm::tick(engine::Cycle cycle) {
-  const std::uint32_t now = checked(cycle);
+  if (cycle != end_of_window(cycle)) return end_of_window(cycle);
+  const std::uint32_t end = checked(cycle);
+  for (const Arrival& a : arrivals_) shared_.lsu.expect_soon(a.message);
+  auto arrival = arrivals_.begin();
+  std::uint32_t earliest = 0;
+  for (;;) {
+    std::uint32_t now = std::max(next(), earliest);
+    if (arrival != arrivals_.end()) now = std::min(now, arrival->at);
+    if (now > end) break;
+    for (; arrival != arrivals_.end() && arrival->at == now; ++arrival) {
+      handle(arrival->message, now);
+    }
+    issue(now);
+    earliest = now + 1;
+  }
+  arrivals_.clear();
+  const std::uint32_t t = next();
+  return t == kBlocked ? engine::kNever : end_of_window(std::max(t, end + 1));
+}
+
+void Sm::handle(const engine::Message& message, std::uint32_t now) {
+  if (message.kind == kStartBlock) {
+    start_block(message.address, now);
+  } else {
+    respond(message, now);
+  }
+}
+
+void Sm::issue(std::uint32_t now) {
   for (std::uint32_t s = 0; s < kSubCores; ++s) {
     if (shared_.wake[s] > now) continue;
     shared_.wake[s] = kBlocked;
@@ -47,19 +82,6 @@ engine::Cycle Sm::tick(engine::Cycle cycle) {
     const std::uint32_t slot = std::exchange(shared_.ended_block, kBlocked);
     if (shared_.blocks[slot].stores_left == 0) end_block(slot, now);
   }
-  const std::uint32_t t = next();
-  return t == kBlocked ? engine::kNever : t;
-}
-
-engine::Cycle Sm::receive(const engine::Message& message, engine::Cycle cycle) {
-  const std::uint32_t now = checked(cycle);
-  if (message.kind == kStartBlock) {
-    start_block(message.address, now);
-  } else {
-    respond(message, now);
-  }
-  const std::uint32_t t = next();
-  return t == kBlocked ? engine::kNever : std::max<engine::Cycle>(t, cycle);
 }
 
 void Sm::respond(const engine::Message& message, std::uint32_t now) {

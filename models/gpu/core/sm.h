@@ -24,12 +24,18 @@ enum DispatchKind : std::uint16_t {
 /// what they touch and how they branch. Its slot is free again when all warps have exited and all
 /// its stores are performed. Left out: tensor cores, asynchronous copies, clusters, and local
 /// memory.
+///
+/// What an SM sends is under way for many cycles, so nobody can tell whether it acts in a cycle or
+/// some cycles later with a message that is dated back. It therefore keeps what arrives and works
+/// through a window of cycles at its end, each message and instruction at its own cycle: the same
+/// times, with the SM's state in the host's cache.
 class Sm : public sc_core::sc_module, public engine::Component {
  public:
-  /// `warp_interval`: cycles between the starts of two warps.
+  /// `warp_interval`: cycles between the starts of two warps. `window`: at most the least latency
+  /// of what the SM sends; its messages may be dated up to window - 1 cycles back.
   Sm(const sc_core::sc_module_name& name, engine::Scheduler& scheduler, std::uint32_t number,
-     const SmParams& params, std::int64_t warp_interval, std::int64_t l1_bytes, KernelImage& image,
-     LaunchProfile& profile, BlockSource& source);
+     const SmParams& params, std::int64_t warp_interval, std::int64_t l1_bytes,
+     engine::Cycle window, KernelImage& image, LaunchProfile& profile, BlockSource& source);
   ~Sm() override;
 
   engine::OutPort memory;      ///< requests to the memory system
@@ -37,7 +43,6 @@ class Sm : public sc_core::sc_module, public engine::Component {
 
   engine::Cycle tick(engine::Cycle now) override;
   engine::Cycle receive(const engine::Message& message, engine::Cycle now) override;
-  void expect(const engine::Message& message) const override { shared_.lsu.expect(message); }
   const char* waiting_for() const override;
   std::uint64_t retired() const override;
 
@@ -53,6 +58,16 @@ class Sm : public sc_core::sc_module, public engine::Component {
   void finish(engine::Cycle blocks_end, engine::Cycle end);
 
  private:
+  struct Arrival {
+    engine::Message message;
+    std::uint32_t at;
+  };
+
+  engine::Cycle end_of_window(engine::Cycle cycle) const {
+    return cycle - cycle % window_ + window_ - 1;
+  }
+  void handle(const engine::Message& message, std::uint32_t now);
+  void issue(std::uint32_t now);
   void start_block(std::uint64_t index, std::uint32_t now);
   void place_warps(std::uint32_t slot, std::uint32_t now);
   void end_block(std::uint32_t slot, std::uint32_t now);
@@ -62,6 +77,8 @@ class Sm : public sc_core::sc_module, public engine::Component {
 
   engine::Scheduler& scheduler_;
   std::uint32_t number_, id_ = 0, warp_interval_;
+  engine::Cycle window_;
+  std::vector<Arrival> arrivals_;  // of this window, in order
   SmShared shared_;
   std::vector<SubCore> sub_cores_;
   std::uint32_t warp_start_free_ = 0, sequence_ = 0, next_age_ = 0;
