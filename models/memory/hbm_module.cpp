@@ -44,7 +44,9 @@ HbmModule::HbmModule(const sc_core::sc_module_name& name, const engine::Schedule
     channels_.emplace_back(timing, first + i, map.pseudo_channels());
   }
   const std::uint32_t way_back = std::min(timing.cl, timing.cwl) + timing.burst + reply_ck_;
-  window_ = std::clamp<engine::Cycle>(to_cycle(way_back) - 2, 1, kLongestWindow);
+  // The way back may be shorter than a cycle of a slow clock.
+  window_ = std::clamp<engine::Cycle>(std::max<engine::Cycle>(to_cycle(way_back), 3) - 2, 1,
+                                      kLongestWindow);
 }
 
 HbmChannel::Ck HbmModule::to_ck(engine::Cycle cycle) const {
@@ -95,14 +97,14 @@ engine::Cycle HbmModule::tick(engine::Cycle now) {
     channel.advance(until, done_);
     next = std::min(next, channel.next_due());
   }
-  for (const HbmChannel::Completion& done : done_) answer(done);
+  for (const HbmChannel::Completion& done : done_) answer(done, now);
   done_.clear();
   due_ =
       next == HbmChannel::kNever ? engine::kNever : std::max(to_cycle(next), now + 1) + window_ - 1;
   return due_;
 }
 
-void HbmModule::answer(const HbmChannel::Completion& done) {
+void HbmModule::answer(const HbmChannel::Completion& done, engine::Cycle now) {
   const Pending& p = pending_[done.id];
   if (!p.write || p.tag != kNoReply) {
     engine::Message m;
@@ -111,7 +113,7 @@ void HbmModule::answer(const HbmChannel::Completion& done) {
     m.data = p.mask;
     m.tag = p.tag;
     m.kind = p.write ? kWriteDone : kReadDone;
-    replies->send(m, to_cycle(done.at + reply_ck_) - 1);
+    replies->send(m, std::max(to_cycle(done.at + reply_ck_) - 1, now));
   }
   free_.push_back(done.id);
 }

@@ -51,7 +51,7 @@ class HbmModule : public sc_core::sc_module, public engine::Component {
   void hand_on(const Arrival& arrival);
   HbmChannel::Ck to_ck(engine::Cycle cycle) const;
   engine::Cycle to_cycle(HbmChannel::Ck ck) const;  ///< the first cycle at or after it
-  void answer(const HbmChannel::Completion& done);
+  void answer(const HbmChannel::Completion& done, engine::Cycle now);
 
   const AddressMap& map_;
   std::uint32_t first_;

@@ -141,5 +141,15 @@ TEST(Hbm, takes_the_same_time_on_any_processor_clock) {
   EXPECT_NEAR(fast / slow, 1.0, 0.02);
 }
 
+TEST(Hbm, answers_on_a_clock_that_is_slower_than_its_whole_latency) {
+  const Outcome o = run(small(), 1 << 16, true, 64, 1'000'000);  // 1 us a cycle
+  EXPECT_EQ(o.counters.write_bytes, 1u << 16);
+  // a wave of 64 blocks: read and write, each with a cycle there and one back at least
+  EXPECT_GE(o.cycles, 2u * 2 * (1 << 16) / 512 / 64);
+  HbmParams quick = small();
+  quick.reply_ns = 1;
+  EXPECT_EQ(run(quick, 1 << 16, true, 64, 100'000'000).counters.read_bytes, 1u << 16);
+}
+
 }  // namespace
 }  // namespace xpusim::memory
