@@ -86,7 +86,10 @@ class MemorySystem::SmPort : public engine::MessageIf {
     const BlockRequest r = BlockRequest::of(m.data);
     const ReadCoalescer::Reader reader{m.tag, static_cast<std::uint16_t>(sm_), r.mask,
                                        static_cast<std::uint8_t>(r.line)};
-    const auto outcome = system_.coalescers_[group_].read(block_number(m.address), reader, now);
+    const engine::Cycle at_work = system_.scheduler_.now();
+    const engine::Cycle settled = std::min(now, at_work - std::min(at_work, system_.window() - 1));
+    const auto outcome =
+        system_.coalescers_[group_].read(block_number(m.address), reader, now, settled);
     if (outcome.what == ReadCoalescer::Outcome::kForward) {
       m.from = group_;
       m.tag = outcome.read;
@@ -136,6 +139,7 @@ class MemorySystem::AnswerPort : public engine::MessageIf {
 MemorySystem::MemorySystem(const sc_core::sc_module_name& name, engine::Scheduler& scheduler,
                            const MemoryParams& params, std::uint32_t sms)
     : sc_module(name),
+      scheduler_(scheduler),
       map_(params.hbm, static_cast<std::uint32_t>(params.l2.slices)),
       halves_(static_cast<std::uint32_t>(params.l2.halves)),
       coalescers_(static_cast<std::size_t>(params.coalescer.groups)) {

@@ -10,6 +10,7 @@
 // Requests and responses are those of messages.h; the memory system knows SMs by number and ignores
 // `from`. Everything runs on the one scheduler; HBM keeps its own clock inside.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <systemc>
@@ -51,8 +52,9 @@ class MemorySystem : public sc_core::sc_module {
 
   engine::MessageIf& sm_port(std::uint32_t sm);
   void connect_sm(std::uint32_t sm, std::uint32_t component_id);
-  /// From an SM to a slice. A request may be dated back by less than that.
-  engine::Cycle request_latency() const { return requests_->latency(); }
+  /// An SM may date its requests back by less than that: neither the way to the L2 nor that of an
+  /// answer to a read that joins another is shorter.
+  engine::Cycle window() const { return std::min(requests_->latency(), replies_->latency()); }
 
   MemoryCounters counters() const;
   Hbm& hbm() { return *hbm_; }
@@ -69,6 +71,7 @@ class MemorySystem : public sc_core::sc_module {
  private:
   class SmPort;
   class AnswerPort;
+  const engine::Scheduler& scheduler_;
   AddressMap map_;
   std::uint32_t halves_;
   std::unique_ptr<network::Crossbar> requests_, replies_, bridge_;

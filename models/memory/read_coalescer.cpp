@@ -7,17 +7,20 @@
 namespace xpusim::memory {
 
 ReadCoalescer::Outcome ReadCoalescer::read(std::uint32_t block, const Reader& reader,
-                                           engine::Cycle now) {
-  forget_until(now);
+                                           engine::Cycle sent, engine::Cycle settled) {
+  forget_until(settled);
+  std::uint16_t joins = kNone;  // the read whose answer leaves first
   for (std::uint16_t i = open_.chain(block); i != kNone; i = reads_[i].next) {
-    Read& r = reads_[i];
-    if (r.block != block || (reader.mask & ~r.first.mask) != 0 || r.leaves <= now) continue;
-    joined_sectors_ += static_cast<std::uint64_t>(std::popcount(reader.mask));
-    if (r.leaves != engine::kNever) return {Outcome::kAnswered, 0, r.leaves};
-    join(r, reader);
-    return {Outcome::kWait, 0, 0};
+    const Read& r = reads_[i];
+    if (r.block != block || (reader.mask & ~r.first.mask) != 0 || r.leaves <= sent) continue;
+    if (joins == kNone || r.leaves < reads_[joins].leaves) joins = i;
   }
-  return {Outcome::kForward, open(block, reader), 0};
+  if (joins == kNone) return {Outcome::kForward, open(block, reader), 0};
+  joined_sectors_ += static_cast<std::uint64_t>(std::popcount(reader.mask));
+  Read& r = reads_[joins];
+  if (r.leaves != engine::kNever) return {Outcome::kAnswered, 0, r.leaves};
+  join(r, reader);
+  return {Outcome::kWait, 0, 0};
 }
 
 std::uint32_t ReadCoalescer::open(std::uint32_t block, const Reader& reader) {
@@ -50,9 +53,9 @@ void ReadCoalescer::join(Read& read, const Reader& reader) {
 }
 
 /// Frees the reads whose answers have left, up to the first that has not.
-void ReadCoalescer::forget_until(engine::Cycle now) {
+void ReadCoalescer::forget_until(engine::Cycle settled) {
   constexpr std::size_t kAhead = 4;  // reads whose data are brought into the host's cache before
-  while (leaving_head_ < leaving_.size() && leaving_[leaving_head_].at <= now) {
+  while (leaving_head_ < leaving_.size() && leaving_[leaving_head_].at <= settled) {
     if (leaving_head_ + kAhead < leaving_.size()) {
       const Leaving& soon = leaving_[leaving_head_ + kAhead];
       __builtin_prefetch(&reads_[soon.read], 1);

@@ -14,6 +14,10 @@ namespace xpusim::memory {
 /// for how long it keeps a read open, is not public: here, from the SM's sending to the answer's
 /// leaving the L2 (which is as long as a unit in the middle of the network would).
 ///
+/// Reads may come out of the order of their dates, as far as SMs date them back (Sm). The first
+/// that comes is the one that goes on: one that comes later with an earlier date joins it, and has
+/// its data later by the difference than if it had gone on itself.
+///
 /// Not modelled: a limit on reads under way, reads that overlap one under way only in part (they go
 /// on their own), merging of writes and atomics.
 class ReadCoalescer {
@@ -31,7 +35,10 @@ class ReadCoalescer {
     engine::Cycle at;    ///< kAnswered: the data leave the L2 then
   };
 
-  Outcome read(std::uint32_t block, const Reader& reader, engine::Cycle now);
+  /// A read that an SM sends at `sent`. None that comes later is dated before `settled` (<= sent),
+  /// which does not decrease.
+  Outcome read(std::uint32_t block, const Reader& reader, engine::Cycle sent,
+               engine::Cycle settled);
   /// The answer of a read that was forwarded leaves the L2 at `at`: calls to(const Reader&) for
   /// each reader, in order of asking.
   template <class F>
@@ -56,7 +63,7 @@ class ReadCoalescer {
 
   std::uint32_t open(std::uint32_t block, const Reader& reader);
   void join(Read& read, const Reader& reader);
-  void forget_until(engine::Cycle now);
+  void forget_until(engine::Cycle settled);
 
   BlockIndex<Read> open_;  ///< reads that others may join
   std::vector<Read> reads_;

@@ -53,8 +53,7 @@ void Crossbar::transfer(std::uint32_t source, const engine::Message& message,
   engine::Cycle arrived = leaves + latency_;
   if (payload > 0) {
     const engine::Cycle now = scheduler_.now();
-    const engine::Cycle last_byte =
-        source_[source].book(now - std::min(now, latency_), leaves, bytes);
+    const engine::Cycle last_byte = source_[source].book(std::min(now, leaves), leaves, bytes);
     const engine::Cycle first_byte = last_byte - (bytes - 1) / source_bytes_per_cycle_;
     arrived = destination_[message.to].book(now, first_byte + latency_, bytes);
     wait_cycles_ += arrived - latency_ - leaves;

@@ -16,7 +16,8 @@ namespace xpusim::network {
 /// injection port, crosses in a fixed latency, waits for bandwidth at its destination's port, and
 /// arrives; all of it is worked out by time stamps when it is sent, so the crossbar is never
 /// ticked. Both ports keep calendars (BandwidthCalendar), so a message that is due late does not
-/// hold up one that comes in between. A source may date a message back by less than the latency.
+/// hold up one that comes in between. A source may date a message back by less than the latency, if
+/// its dates do not decrease.
 ///
 /// Not modelled: distance (every pair has the same latency), contention inside the switch,
 /// back-pressure (a full port makes its messages late, it stops nobody), what messages without data

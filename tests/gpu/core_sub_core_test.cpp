@@ -1,5 +1,6 @@
 // Hand-computed cycles of tiny programs on one SM.
 
+#include "models/gpu/core/chip.h"
 #include "tests/gpu/core_harness.h"
 
 namespace xpusim::gpu::test {
@@ -225,6 +226,21 @@ TEST(SubCore, SkippingIdleCyclesChangesNothing) {
     EXPECT_EQ(checksum(engine::Scheduler::Mode::kSkip, window), stepped) << window;
     EXPECT_EQ(checksum(engine::Scheduler::Mode::kTickAll, window), stepped) << window;
   }
+}
+
+TEST(SubCore, EffectsThatBlocksWaitForKeepTheOrderOfCycles) {
+  const auto window = [](Opcode opcode) {
+    Instruction access = op(opcode);
+    access.site = 0;
+    Program p = program({access});
+    p.sites = {row_layout(1)};
+    const auto image = decode(p);
+    EXPECT_TRUE(image);
+    return window_of(*image, 60);
+  };
+  EXPECT_EQ(window(Opcode::kAtom), 1u);
+  EXPECT_EQ(window(Opcode::kRed), 60u);
+  EXPECT_EQ(window(Opcode::kLdg), 60u);
 }
 
 }  // namespace

@@ -6,6 +6,13 @@
 
 namespace xpusim::gpu {
 
+engine::Cycle window_of(const KernelImage& image, engine::Cycle least_latency) {
+  const bool in_order = std::any_of(image.code.begin(), image.code.end(), [](const IssueWord& in) {
+    return in.action == Action::kAtomic;
+  });
+  return in_order ? 1 : least_latency;
+}
+
 Chip::Chip(const sc_core::sc_module_name& name, engine::Scheduler& scheduler,
            const GpuParams& params, const Work& work)
     : sc_module(name) {
@@ -21,10 +28,10 @@ Chip::~Chip() = default;
 void Chip::add_sm(std::uint32_t number, engine::Scheduler& scheduler, const GpuParams& params,
                   const Work& work) {
   const auto latency = static_cast<engine::Cycle>(params.launch.block_latency);
+  const engine::Cycle window = window_of(work.image, std::min(latency, memory_->window()));
   sms_.push_back(std::make_unique<Sm>(fmt::format("sm_{}", number).c_str(), scheduler, number,
-                                      params.sm, params.launch.warp_interval, work.l1_bytes,
-                                      std::min(latency, memory_->request_latency()), work.image,
-                                      work.profile, work.source));
+                                      params.sm, params.launch.warp_interval, work.l1_bytes, window,
+                                      work.image, work.profile, work.source));
   Sm& sm = *sms_.back();
   const auto link = [&](const char* what, std::uint32_t to) -> engine::Link& {
     links_.push_back(std::make_unique<engine::Link>(fmt::format("{}_{}", what, number).c_str(),

@@ -14,6 +14,11 @@
 
 namespace xpusim::gpu {
 
+/// Over how many cycles the SMs work at once (Sm), where what they send takes `least_latency` or
+/// more. One if a program has atomics whose results it uses: by these blocks wait for one another,
+/// and they take effect in the order of cycles, not SM by SM.
+engine::Cycle window_of(const KernelImage& image, engine::Cycle least_latency);
+
 /// The dispatcher, the SMs and the memory system, joined; all on one clock (HBM keeps its own
 /// inside). Lives for one launch: the next one gets a fresh simulation.
 class Chip : public sc_core::sc_module {

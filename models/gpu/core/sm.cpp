@@ -43,12 +43,13 @@ engine::Cycle Sm::receive(const engine::Message& message, engine::Cycle cycle) {
   return end_of_window(cycle);
 }
 
+/// Works through the window that ends with `cycle`.
 engine::Cycle Sm::tick(engine::Cycle cycle) {
-  if (cycle != end_of_window(cycle)) return end_of_window(cycle);
+  if (cycle != end_of_window(cycle)) return engine::kNever;  // nobody asked
   const std::uint32_t end = checked(cycle);
   for (const Arrival& a : arrivals_) shared_.lsu.expect_soon(a.message);
   auto arrival = arrivals_.begin();
-  std::uint32_t earliest = 0;
+  std::uint32_t earliest = end - static_cast<std::uint32_t>(window_ - 1);
   for (;;) {
     std::uint32_t now = std::max(next(), earliest);
     if (arrival != arrivals_.end()) now = std::min(now, arrival->at);

@@ -25,14 +25,17 @@ enum DispatchKind : std::uint16_t {
 /// its stores are performed. Left out: tensor cores, asynchronous copies, clusters, and local
 /// memory.
 ///
-/// What an SM sends is under way for many cycles, so nobody can tell whether it acts in a cycle or
-/// some cycles later with a message that is dated back. It therefore keeps what arrives and works
-/// through a window of cycles at its end, each message and instruction at its own cycle: the same
-/// times, with the SM's state in the host's cache.
+/// What an SM sends is under way for many cycles, so nobody need know it before. An SM therefore
+/// keeps what arrives and works through a window of cycles at its end, each message and instruction
+/// at its own cycle, with messages that are dated back: its state is then in the host's cache. By
+/// itself an SM does exactly what it would cycle by cycle. What several SMs do in one window, the
+/// rest of the chip sees SM by SM instead of cycle by cycle: bandwidth that they compete for and
+/// reads that they share (BandwidthCalendar, ReadCoalescer) go by that order, and so do effects on
+/// device memory that others can see; for these a window of 1 is exact.
 class Sm : public sc_core::sc_module, public engine::Component {
  public:
-  /// `warp_interval`: cycles between the starts of two warps. `window`: at most the least latency
-  /// of what the SM sends; its messages may be dated up to window - 1 cycles back.
+  /// `warp_interval`: cycles between the starts of two warps. `window`: at least 1 and at most the
+  /// least latency of what the SM sends; its messages are dated up to window - 1 cycles back.
   Sm(const sc_core::sc_module_name& name, engine::Scheduler& scheduler, std::uint32_t number,
      const SmParams& params, std::int64_t warp_interval, std::int64_t l1_bytes,
      engine::Cycle window, KernelImage& image, LaunchProfile& profile, BlockSource& source);
