@@ -3,7 +3,7 @@
 #include <string>
 
 #include "models/memory/messages.h"
-#include "sim/engine/check.h"
+#include "sim/stats/counters.h"
 
 namespace xpusim::memory {
 
@@ -43,7 +43,7 @@ HbmCounters Hbm::counters() const {
   HbmCounters sum;
   for (const auto& module : modules_) {
     for (std::size_t i = 0; i < module->pseudo_channels(); ++i) {
-      sum += module->pseudo_channel(i).counters();
+      stats::add_counters(sum, module->pseudo_channel(i).counters());
     }
   }
   return sum;

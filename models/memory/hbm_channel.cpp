@@ -7,13 +7,6 @@
 
 namespace xpusim::memory {
 
-HbmCounters& HbmCounters::operator+=(const HbmCounters& o) {
-  read_bytes += o.read_bytes, write_bytes += o.write_bytes, requests += o.requests;
-  activates += o.activates, precharges += o.precharges, refreshes += o.refreshes;
-  row_hits += o.row_hits;
-  return *this;
-}
-
 HbmChannel::HbmChannel(const HbmTiming& timing, std::uint32_t index, std::uint32_t of)
     : t_(timing),
       two_lanes_(timing.ccd_l >= 2 * timing.ccd_s),

@@ -28,7 +28,6 @@ struct HbmCounters {
   std::uint64_t requests = 0;
   std::uint64_t activates = 0, precharges = 0, refreshes = 0;
   std::uint64_t row_hits = 0;  ///< requests that found their row open or already asked for
-  HbmCounters& operator+=(const HbmCounters& o);
 };
 
 /// A pseudo channel and its scheduler: first-ready first-come-first-served with an open page, a

@@ -34,12 +34,6 @@ std::uint32_t counterpart(const L2Params& p, std::uint32_t index) {
 
 }  // namespace
 
-L2Counters& L2Counters::operator+=(const L2Counters& o) {
-  read += o.read, write += o.write, atom += o.atom, red += o.red;
-  hit += o.hit, miss += o.miss, busy_fractions += o.busy_fractions;
-  return *this;
-}
-
 L2Slice::L2Slice(const sc_core::sc_module_name& name, const L2Params& params, std::uint32_t index,
                  Cycle far_reply)
     : sc_module(name),

@@ -17,7 +17,6 @@ struct L2Counters {
   std::uint64_t read = 0, write = 0, atom = 0, red = 0;
   std::uint64_t hit = 0, miss = 0;
   std::uint64_t busy_fractions = 0;  ///< of the look-up pipeline, in 1/256 of a cycle
-  L2Counters& operator+=(const L2Counters& o);
 };
 
 /// The `data` of a request inside the L2: its sectors within the block (bits 0-15), its first line

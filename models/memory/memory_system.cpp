@@ -6,6 +6,7 @@
 
 #include "models/memory/messages.h"
 #include "sim/engine/check.h"
+#include "sim/stats/counters.h"
 
 namespace xpusim::memory {
 
@@ -180,7 +181,7 @@ void MemorySystem::connect_sm(std::uint32_t sm, std::uint32_t component_id) {
 
 MemoryCounters MemorySystem::counters() const {
   L2Counters l2;
-  for (const auto& slice : slices_) l2 += slice->counters();
+  for (const auto& slice : slices_) stats::add_counters(l2, slice->counters());
   const HbmCounters dram = hbm_->counters();
   MemoryCounters c;
   c.dram_read_bytes = dram.read_bytes;

@@ -14,36 +14,45 @@ namespace {
 constexpr std::int64_t kElements = 98432;
 constexpr std::int64_t kBlock = 256;
 
-/// vector_add over f32 tensors that it allocates; `n` may say more elements than they have.
-struct VectorAdd {
-  explicit VectorAdd(std::int64_t elements = kElements) : memory(1 << 30) {
-    auto read = kernel::read_module_file(XPUSIM_SOURCE_DIR
-                                         "/workloads/triton/ir/vector_add_c76ab505ec.ttgir");
+/// A kernel and f32 tensors that it allocates.
+struct Kernel {
+  explicit Kernel(const std::string& name) : memory(1 << 30) {
+    auto read =
+        kernel::read_module_file(XPUSIM_SOURCE_DIR "/workloads/triton/ir/" + name + ".ttgir");
     EXPECT_TRUE(read) << read.error().str();
-    launch.name = "vector_add";
+    launch.name = name;
     launch.module = std::make_shared<kernel::Module>(std::move(*read));
     launch.function = launch.module->kernel();
-    const auto tensor = [&](const char* name, exec::Init::Kind kind, std::uint64_t seed) {
-      exec::Init init;
-      init.kind = kind;
-      init.seed = seed;
-      exec::Argument a;
-      a.kind = exec::Argument::Kind::kPointer;
-      a.tensor = name;
-      a.bits =
-          static_cast<std::int64_t>(*memory.allocate(name, kernel::DType::kF32, {kElements}, init));
-      launch.args.push_back(a);
-    };
-    tensor("x", exec::Init::Kind::kRandn, 1);
-    tensor("y", exec::Init::Kind::kRandn, 2);
-    tensor("out", exec::Init::Kind::kUnwritten, 0);
+  }
+  void tensor(const char* name, std::int64_t elements, exec::Init::Kind kind, std::uint64_t seed) {
+    exec::Init init;
+    init.kind = kind;
+    init.seed = seed;
+    exec::Argument a;
+    a.kind = exec::Argument::Kind::kPointer;
+    a.tensor = name;
+    a.bits =
+        static_cast<std::int64_t>(*memory.allocate(name, kernel::DType::kF32, {elements}, init));
+    launch.args.push_back(a);
+  }
+  void integer(std::int64_t value) {
     exec::Argument n;
-    n.bits = elements;
+    n.bits = value;
     launch.args.push_back(n);
-    launch.grid = {(elements + kBlock - 1) / kBlock, 1, 1};
   }
   exec::DeviceMemory memory;
   exec::Launch launch;
+};
+
+/// `n` may say more elements than the tensors have.
+struct VectorAdd : Kernel {
+  explicit VectorAdd(std::int64_t elements = kElements) : Kernel("vector_add_c76ab505ec") {
+    tensor("x", kElements, exec::Init::Kind::kRandn, 1);
+    tensor("y", kElements, exec::Init::Kind::kRandn, 2);
+    tensor("out", kElements, exec::Init::Kind::kUnwritten, 0);
+    integer(elements);
+    launch.grid = {(elements + kBlock - 1) / kBlock, 1, 1};
+  }
 };
 
 GpuParams small() {
@@ -146,6 +155,27 @@ TEST(GpuMachine, ABlockThatFitsNoSmIsRefusedWithTheLimits) {
   auto report = machine.launch(add.launch, add.memory, {});
   ASSERT_FALSE(report);
   EXPECT_THAT(report.error().str(), testing::HasSubstr("does not fit an SM"));
+}
+
+TEST(GpuMachine, ReportsBankConflictsOnlyWhereItKnowsThem) {
+  Machine machine("test", small(), std::nullopt);
+  const auto conflicts = [&](Kernel& k) -> std::optional<double> {
+    const auto report = machine.launch(k.launch, k.memory, {});
+    EXPECT_TRUE(report) << report.error().str();
+    for (const auto& [name, value] : report->counters) {
+      if (name == "shared_bank_conflicts") return value;
+    }
+    ADD_FAILURE() << "no such counter";
+    return -1;
+  };
+  VectorAdd without_shared_memory;
+  EXPECT_EQ(conflicts(without_shared_memory), 0);
+  Kernel sum("reduce_sum_6a4b192bfc");
+  sum.tensor("x", 8192, exec::Init::Kind::kOnes, 0);
+  sum.tensor("out", 1, exec::Init::Kind::kZeros, 0);
+  sum.integer(8192);
+  sum.launch.grid = {2, 1, 1};
+  EXPECT_EQ(conflicts(sum), std::nullopt);
 }
 
 class CountingSink : public trace::Sink {

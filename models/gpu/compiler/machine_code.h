@@ -48,7 +48,7 @@ struct MachineInstruction {
   bool guards_early_exit = false;  ///< a guarded store (or part of an atomic) that idle warps skip
   MemoryEffect effect = MemoryEffect::kNone;
   Branch branch = Branch::kAlways;
-  std::uint8_t extra_passes = 0, active_warps = 0, active_lanes = 0;
+  std::uint8_t active_warps = 0, active_lanes = 0;
   std::uint16_t vector = 0, width = 0;
   std::uint32_t site = kNoSite;
   std::uint32_t line = 0;

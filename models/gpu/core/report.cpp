@@ -1,43 +1,16 @@
 #include "models/gpu/core/report.h"
 
-#include <map>
+#include <algorithm>
 #include <string>
 #include <utility>
+
+#include "sim/stats/counters.h"
 
 namespace xpusim::gpu {
 
 namespace {
 
 constexpr std::size_t kStalls = static_cast<std::size_t>(Stall::kCount);
-
-void add(LsuCounters& sum, const LsuCounters& c) {
-  sum.load_requests += c.load_requests;
-  sum.load_sectors += c.load_sectors;
-  sum.load_sectors_hit += c.load_sectors_hit;
-  sum.store_requests += c.store_requests;
-  sum.store_sectors += c.store_sectors;
-  sum.atomic_requests += c.atomic_requests;
-  sum.atomic_sectors += c.atomic_sectors;
-  sum.wavefronts += c.wavefronts;
-  sum.messages += c.messages;
-  sum.sectors_requested += c.sectors_requested;
-  sum.sectors_done += c.sectors_done;
-}
-
-/// Writes counters under their names.
-class Counters {
- public:
-  explicit Counters(run::LaunchReport& report) : out_(report.counters) {}
-  void put(std::string name, double value) { out_.emplace_back(std::move(name), value); }
-  void put(std::string name, std::uint64_t v) { put(std::move(name), static_cast<double>(v)); }
-  void ratio(std::string name, double a, double b, double scale = 1) {
-    out_.emplace_back(std::move(name), b > 0 ? run::Figure(a / b * scale) : std::nullopt);
-  }
-  void not_modelled(std::string name) { out_.emplace_back(std::move(name), std::nullopt); }
-
- private:
-  std::vector<std::pair<std::string, run::Figure>>& out_;
-};
 
 /// Warp instructions by the pipe that executes them.
 using PipeTotals = std::array<std::uint64_t, static_cast<std::size_t>(Pipe::kCount)>;
@@ -50,13 +23,9 @@ PipeTotals count_executed(const Program& program, const LaunchProfile& profile) 
   return by_pipe;
 }
 
-void put_instructions(Counters& out, const Program& program, const LaunchProfile& profile,
-                      const PipeTotals& by_pipe) {
-  std::uint64_t all = 0, conflicts = 0;
+void put_instructions(stats::CounterSet& out, const PipeTotals& by_pipe) {
+  std::uint64_t all = 0;
   for (std::uint64_t n : by_pipe) all += n;
-  for (std::size_t pc = 0; pc < program.code.size(); ++pc) {
-    conflicts += profile.executed[pc] * program.code[pc].extra_passes;
-  }
   const auto pipe = [&](Pipe p) { return by_pipe[static_cast<std::size_t>(p)]; };
   out.put("warp_instructions", all);
   out.put("inst_alu", pipe(Pipe::kAlu));
@@ -64,10 +33,22 @@ void put_instructions(Counters& out, const Program& program, const LaunchProfile
   out.put("inst_xu", pipe(Pipe::kXu));
   out.put("inst_lsu", pipe(Pipe::kLsu));
   out.put("inst_tensor", pipe(Pipe::kTensor));
-  out.put("shared_bank_conflicts", conflicts);
 }
 
-void put_memory(Counters& out, const LsuCounters& l1, const memory::MemoryCounters& m) {
+/// Which banks the lanes meet in shared memory is not modelled: known only where nothing goes
+/// there.
+void put_bank_conflicts(stats::CounterSet& out, const Program& program) {
+  const bool shared = std::any_of(
+      program.code.begin(), program.code.end(),
+      [](const Instruction& in) { return in.op == Opcode::kLds || in.op == Opcode::kSts; });
+  if (shared) {
+    out.not_modelled("shared_bank_conflicts");
+  } else {
+    out.put("shared_bank_conflicts", std::uint64_t{0});
+  }
+}
+
+void put_memory(stats::CounterSet& out, const LsuCounters& l1, const memory::MemoryCounters& m) {
   out.put("shared_wavefronts", l1.wavefronts);
   out.put("l1_requests_global_load", l1.load_requests);
   out.put("l1_requests_global_store", l1.store_requests);
@@ -85,7 +66,7 @@ void put_memory(Counters& out, const LsuCounters& l1, const memory::MemoryCounte
   out.not_modelled("dram_clock_hz");
 }
 
-void put_activity(Counters& out, const ChipTotals& t, double sms) {
+void put_activity(stats::CounterSet& out, const ChipTotals& t, double sms) {
   const auto issued = static_cast<double>(t.issued);
   const auto active = static_cast<double>(t.sub_core_active);
   out.put("sm_cycles_active_avg", static_cast<double>(t.sm_active) / sms);
@@ -103,7 +84,8 @@ void put_activity(Counters& out, const ChipTotals& t, double sms) {
 
 /// The profiler's limit by shared memory follows the carve-out that the driver chose, whose rule is
 /// not modelled: known only without shared memory, and where all of it is needed.
-void put_occupancy(Counters& out, const Occupancy& o, const Program& program, const SmParams& sm) {
+void put_occupancy(stats::CounterSet& out, const Occupancy& o, const Program& program,
+                   const SmParams& sm) {
   out.put("registers_per_thread", static_cast<double>(o.registers_per_thread));
   out.put("shared_bytes_per_block", static_cast<double>(o.shared_bytes_per_block));
   out.put("occupancy_limit_registers", static_cast<double>(o.by_registers));
@@ -166,15 +148,14 @@ ChipTotals totals(const Chip& chip) {
   ChipTotals t;
   for (const auto& sm : chip.sms()) {
     t.sm_active += sm->active_cycles();
-    t.instruction_lines += sm->instruction_lines_fetched();
-    add(t.lsu, sm->lsu());
+    stats::add_counters(t.lsu, sm->lsu());
     for (std::uint32_t s = 0; s < kSubCores; ++s) {
       const SubCore& sub = sm->sub_core(s);
+      t.ledger.add(sub.ledger());
       t.issued += sub.issued();
       t.warp_cycles += sub.warp_cycles();
       t.sub_core_active += sub.active_cycles();
       for (std::size_t r = 0; r < kStalls; ++r) {
-        t.cycles[r] += sub.ledger().of(static_cast<Stall>(r));
         t.warp_stalls[r] += sub.warp_stall(static_cast<Stall>(r));
       }
     }
@@ -187,19 +168,22 @@ void fill_report(Chip& chip, const GpuParams& params, const Program& program,
                  run::LaunchReport& report) {
   const ChipTotals t = totals(chip);
   const memory::MemoryCounters m = chip.memory().counters();
-  Counters out(report);
+  stats::CounterSet out;
   out.put("cycles", report.cycles);
   out.put("duration_ns", report.duration_ns);
   const PipeTotals by_pipe = count_executed(program, profile);
-  put_instructions(out, program, profile, by_pipe);
+  put_instructions(out, by_pipe);
+  put_bank_conflicts(out, program);
   put_memory(out, t.lsu, m);
   put_activity(out, t, static_cast<double>(chip.sms().size()));
   put_occupancy(out, occupancy, program, params.sm);
+  report.counters = out.entries();
   for (std::size_t r = 0; r < kStalls; ++r) {
-    if (t.cycles[r] == 0) continue;
     const auto reason = static_cast<Stall>(r);
+    const std::uint64_t cycles = t.ledger.of(reason);
+    if (cycles == 0) continue;
     report.ledger.push_back(
-        {"gpu.sm.sub", std::string(name(reason)), t.cycles[r], std::string(meaning(reason))});
+        {"gpu.sm.sub", std::string(name(reason)), cycles, std::string(meaning(reason))});
   }
   put_lines(program, image, profile, report);
   put_energy(params, by_pipe, t.lsu, m, report);

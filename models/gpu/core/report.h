@@ -11,8 +11,8 @@ namespace xpusim::gpu {
 /// The sums over all SMs of a launch.
 struct ChipTotals {
   std::uint64_t issued = 0, warp_cycles = 0, sub_core_active = 0, sm_active = 0;
-  std::uint64_t instruction_lines = 0;
-  std::array<std::uint64_t, static_cast<std::size_t>(Stall::kCount)> cycles{}, warp_stalls{};
+  stats::LedgerSum<Stall> ledger;
+  std::array<std::uint64_t, static_cast<std::size_t>(Stall::kCount)> warp_stalls{};
   LsuCounters lsu;
 };
 ChipTotals totals(const Chip& chip);

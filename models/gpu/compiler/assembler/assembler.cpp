@@ -38,7 +38,6 @@ Instruction finish(const MachineInstruction& from, const MachineCode& code,
   i.vector = from.vector;
   i.width = from.width;
   i.line = from.line;
-  i.extra_passes = from.extra_passes;
   i.active_warps = from.active_warps;
   i.active_lanes = from.active_lanes;
   i.branch = from.branch;
