@@ -275,6 +275,7 @@ ScheduleResult schedule(MachineCode& code, const CompilerParams& params, const S
     result.memory_length +=
         in_order_length(DependenceGraph(code, block, params, params.memory_guess), order);
     std::vector<MachineInstruction> ordered;
+    ordered.reserve(order.size());
     for (std::uint32_t at : order) ordered.push_back(std::move(block.code[at]));
     block.code = std::move(ordered);
   }

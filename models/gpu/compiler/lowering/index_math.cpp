@@ -9,7 +9,6 @@ namespace {
 
 constexpr int kTidBits = 10;  ///< the compiler knows that tid is below 1024
 constexpr std::uint32_t kTidMask = (1u << kTidBits) - 1;
-constexpr int kLaneBits = 5;
 
 std::uint64_t shifted(std::uint64_t bits, int shift) {
   return shift >= 0 ? bits << shift : bits >> -shift;

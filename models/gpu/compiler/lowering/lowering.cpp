@@ -24,8 +24,7 @@ void walk(const kernel::Region& region, const std::function<void(const kernel::O
 
 Lowering::Lowering(const kernel::Module& module, const kernel::Function& function,
                    const SiteOf& site_of)
-    : module_(module),
-      function_(function),
+    : function_(function),
       site_of_(site_of),
       num_warps_(warps_of(module)),
       builder_(out_.code),

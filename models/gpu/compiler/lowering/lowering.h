@@ -108,7 +108,6 @@ class Lowering {
   std::uint32_t line_of(const kernel::Op& op);
   std::uint32_t line_number(const SourcePosition& at);
 
-  const kernel::Module& module_;
   const kernel::Function& function_;
   const SiteOf& site_of_;
   Lowered out_;

@@ -209,6 +209,7 @@ bool lower_reduce(Lowering& l, const kernel::Op& op) {
   if (!reduction.results(to, results)) return false;
   for (std::size_t n = 0; n < op.results.size(); ++n) {
     std::vector<Element> column;
+    column.reserve(results.size());
     for (const Elements& e : results) column.push_back(e[n]);
     l.set_elements(*op.result(n), to, std::move(column));
   }

@@ -51,7 +51,7 @@ ScalarId ScalarGraph::subtract(ScalarId a, ScalarId b) {
 
 std::int64_t ScalarGraph::factor_of(ScalarId id, ScalarId* inner) const {
   const Node& n = at(id);
-  std::int64_t c;
+  std::int64_t c = 0;
   if (n.kind != ScalarKind::kMultiply || !is_constant(n.right, &c)) return 0;
   *inner = n.left;
   return c;
@@ -108,7 +108,7 @@ VReg ScalarGraph::uniform(ScalarId id) {
 void ScalarGraph::compute_general(ScalarId id) {
   const Node n = at(id);
   const auto immediate = static_cast<std::uint32_t>(n.value);
-  std::int64_t c;
+  std::int64_t c = 0;
   switch (n.kind) {
     case ScalarKind::kConstant:
       at(id).general = b_.constant(immediate);
