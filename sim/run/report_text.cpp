@@ -67,6 +67,19 @@ std::string bound_text(const LaunchResult& l) {
                      l.machine.duration_ns / bound);
 }
 
+/// The share of cycles that did what they are for, of the unit whose other cycles "why" explains.
+std::string issued_text(const LaunchReport& r) {
+  double all = 0, issued = 0;
+  for (const auto& e : r.ledger) {
+    if (e.unit != r.ledger.front().unit) continue;
+    all += static_cast<double>(e.cycles);
+    if (e.reason == "issued") issued += static_cast<double>(e.cycles);
+  }
+  return issued > 0 ? fmt::format("{:.0f} % of the cycles  [{}]", 100 * issued / all,
+                                  r.ledger.front().unit)
+                    : "";
+}
+
 void launch_text(std::string& out, const Report& report, const LaunchResult& l) {
   const LaunchReport& r = l.machine;
   const double s = r.duration_ns * 1e-9;
@@ -75,8 +88,8 @@ void launch_text(std::string& out, const Report& report, const LaunchResult& l) 
   if (s > 0) {
     const double peak = peak_flops(r, report.peaks);
     row(out, "compute",
-        fmt::format("{}  {} of {}", si(r.flops / s, "FLOP/s"), percent(r.flops / s, peak),
-                    si(peak, "FLOP/s")));
+        fmt::format("{}  {} of {} ({})", si(r.flops / s, "FLOP/s"), percent(r.flops / s, peak),
+                    si(peak, "FLOP/s"), r.tensor_flops > 0 ? "bf16, matrix units" : "f32"));
     const double hbm = r.hbm_read_bytes + r.hbm_write_bytes;
     row(out, "HBM",
         fmt::format("{}  {} of {}  ({} read, {} written)", si(hbm / s, "B/s"),
@@ -90,6 +103,7 @@ void launch_text(std::string& out, const Report& report, const LaunchResult& l) 
         fmt::format("{} (at {} an hour)", si(*report.peaks.dollars_per_hour / 3600 * s, "USD"),
                     si(*report.peaks.dollars_per_hour, "USD")));
   if (!l.bound.empty()) row(out, "bound", bound_text(l));
+  if (const auto issued = issued_text(r); !issued.empty()) row(out, "issued", issued);
   const char* label = "why";
   for (const auto& b : l.bottlenecks) {
     const std::string meaning = b.meaning.empty() ? "" : fmt::format(" ({})", b.meaning);
@@ -103,9 +117,13 @@ void launch_text(std::string& out, const Report& report, const LaunchResult& l) 
     row(out, label, note);
     label = "";
   }
+  const std::string speed =
+      l.host.instructions_per_s > 0
+          ? fmt::format("{} instructions/s, ", si(l.host.instructions_per_s, ""))
+          : "";
   row(out, "host",
-      fmt::format("{} of simulation, {} instructions/s, {:.0f} MB", si(l.host.wall_s, "s"),
-                  si(l.host.instructions_per_s, ""), l.host.peak_rss_mb));
+      fmt::format("{} of simulation, {}{:.0f} MB", si(l.host.wall_s, "s"), speed,
+                  l.host.peak_rss_mb));
 }
 
 }  // namespace
@@ -132,8 +150,9 @@ std::string to_text(const Report& report) {
   if (report.expected_error) {
     const auto& e = *report.expected_error;
     row(out, "trust",
-        fmt::format("{:.1f} % off on the mean, {:.0f} % at worst, over {} measured launches ({})",
-                    e.mean_abs_pct, e.worst_abs_pct, e.cases, e.source));
+        fmt::format(
+            "times {:.1f} % off on the mean, {:.0f} % at worst, over {} measured launches ({})",
+            e.mean_abs_pct, e.worst_abs_pct, e.cases, e.source));
   } else {
     row(out, "trust", "this machine was never compared with a real one");
   }

@@ -44,17 +44,22 @@ void add_correlate(CLI::App& app, Outcome& outcome) {
   auto* verb =
       app.add_subcommand("correlate", "run measured cases and compare with what real chips did");
   auto o = std::make_shared<Options>();
-  verb->add_option("cases", o->cases, "cases file (traces/h200/cases.json)")->required();
+  verb->add_option("cases", o->cases, "cases file (traces/h200/cases.json, traces/tpu/cases.json)")
+      ->required();
   verb->add_option("--on", o->settings.machine, "machine, unless the cases name theirs");
   verb->add_option("--json", o->json, "write cases and summary to this file");
   verb->add_option("--only", o->settings.only,
                    "regular expression, searched anywhere in a case's name");
   verb->add_option("--jobs", o->settings.jobs, "simulations at a time")->check(CLI::Range(1, 256));
-  verb->add_option("--set", o->settings.overrides, "override a configuration value")->take_all();
+  verb->add_option("--set", o->settings.overrides,
+                   "override a configuration value; may be repeated")
+      ->take_all();
   verb->add_option("--clock", o->clock,
-                   "case: the clock of the measurement; auto: the machine's own")
+                   "case (default): the clock of the measurement; auto: the machine's own")
       ->check(CLI::IsMember({"case", "auto"}));
-  verb->add_option("--values", o->values, "on or off")->check(CLI::IsMember({"on", "off"}));
+  verb->add_option("--values", o->values,
+                   "off (default): only what addresses need; on: compute all values")
+      ->check(CLI::IsMember({"on", "off"}));
   verb->add_option("--from", o->settings.from, "kernel form: ttir or ttgir");
   verb->callback([o, &outcome] { outcome.exit_code = correlate(*o); });
 }

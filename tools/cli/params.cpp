@@ -17,11 +17,14 @@ int params(const std::string& only) {
     print(d);
     return kWrongInput;
   }
+  const auto row = [](const auto& path, const auto& value, const auto& unit, const auto& range,
+                      const auto& meaning) {
+    print(fmt::format("{:<44} {:<14} {:<16} {:<22} {}\n", path, value, unit, range, meaning));
+  };
+  row("parameter", "default", "unit", "range", "meaning");
   for (const auto& f : run::families()) {
     if (!f.params || (!only.empty() && f.name != only)) continue;
-    for (const auto& p : f.params())
-      print(fmt::format("{:<44} {:<14} {:<16} {:<22} {}\n", p.path, p.default_value, p.unit,
-                        p.range, p.doc));
+    for (const auto& p : f.params()) row(p.path, p.default_value, p.unit, p.range, p.doc);
   }
   return kFine;
 }

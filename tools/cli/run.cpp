@@ -34,7 +34,8 @@ void add_run(CLI::App& app, Outcome& outcome) {
   auto* verb = app.add_subcommand("run", "run a workload on a machine and report");
   auto options = std::make_shared<RunOptions>();
   options->add_to(*verb);
-  verb->add_option("--trace", options->trace, "write a trace (.pftrace for Perfetto)");
+  verb->add_option("--trace", options->trace,
+                   "write a trace to this file: .pftrace, for ui.perfetto.dev");
   verb->callback([options, &outcome] { outcome.exit_code = run(*options); });
 }
 

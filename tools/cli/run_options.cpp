@@ -15,16 +15,22 @@ int exit_code(const Diagnostics& problems) {
 
 void RunOptions::add_to(CLI::App& app) {
   app.add_option("workload", workload, "launch file (workloads/**.yaml)")->required();
-  app.add_option("--on", machines, "machine: a stem of configs/ (h200, tpu_v5e) or a file")
+  app.add_option("--on", machines,
+                 "machine: a name in configs/ (h200, tpu_v5e) or a file; compare takes several")
       ->required();
-  app.add_option("--set", overrides, "override a configuration value: gpu.sm.count=16")->take_all();
-  app.add_option("--values", values, "on: compute and check values; off: only what addresses need")
+  app.add_option("--set", overrides,
+                 "override a configuration value: gpu.sm.count=16; may be repeated")
+      ->take_all();
+  app.add_option("--values", values,
+                 "on (default): compute and check values; off: only what addresses need")
       ->check(CLI::IsMember({"on", "off"}));
-  app.add_option("--caches", caches, "what caches hold at the start: cold or warm")
+  app.add_option("--caches", caches,
+                 "cold (default): empty before each launch; warm: what the launch before left")
       ->check(CLI::IsMember({"cold", "warm"}));
-  app.add_option("--clock", clock, "core clock: auto, or a quantity such as 1.755GHz");
-  app.add_option("--from", from, "kernel form where there are several: ttir or ttgir");
-  app.add_option("--loop", loop, "how often to launch, back to back")
+  app.add_option("--clock", clock,
+                 "core clock: auto (default, the machine's own), or one such as 1.755GHz");
+  app.add_option("--from", from, "kernel form where a machine takes several: ttir, ttgir or mlir");
+  app.add_option("--loop", loop, "rounds of all launches (1), from the second on with warm caches")
       ->check(CLI::Range(1, 1000000));
   app.add_option("--json", json, "write the report as JSON to this file");
 }
