@@ -75,6 +75,29 @@ TEST(SmMemory, ALoadOfALineOnItsWayWaitsForItWithoutAskingAgain) {
   EXPECT_EQ(rig.sub().warp_cycles(), 1u + 100u + 12u + 4u + 1u);
 }
 
+TEST(SmMemory, AHitUnderAMissWaitsForItBehindManyStores) {
+  // More messages of stores under way than the L1 has names for requests; then two loads of a line.
+  constexpr std::uint32_t kStores = 2100;
+  std::vector<Instruction> code;
+  for (std::uint32_t i = 0; i < kStores; ++i) code.push_back(store(i));
+  code.push_back(load(kStores, 0));
+  code.push_back(load(kStores + 1, 1));
+  code.push_back(use(2));
+  Rig rig(program(std::move(code), 1, 1, kStores + 2));
+  rig.memory_latency = 200'000;
+  rig.source.write = [](BlockRun& run) {
+    for (std::uint32_t i = 0; i < kStores; ++i) {
+      run.trace.add_access(i) = row_access(1 << 20, 32, 512, exec::AccessKind::kStore);
+    }
+    for (std::uint32_t i = kStores; i < kStores + 2; ++i) {
+      run.trace.add_access(i) = row_access(4096, 32);
+    }
+  };
+  rig.run();
+  ASSERT_EQ(rig.memory->sent.size(), kStores * 32u + 1);
+  EXPECT_GT(rig.sub().warp_cycles(), rig.memory->sent.back().at + rig.memory_latency);
+}
+
 TEST(SmMemory, ARequestNeverLeavesItsAlignedBlock) {
   Rig rig(program({load(0, 0), use(1)}));
   // 32 lanes, 32 bytes apart, from 256 bytes before a block's end: two messages of 8 and two of 8.

@@ -144,7 +144,7 @@ void Lsu::serve(std::uint32_t access, const Requests& f, std::uint32_t start, st
         load_part(access, address, sectors, at);
       } else {
         if (action != Action::kStore) l1_.drop(address);
-        send(access, address, sectors, r.passes, at, take(requests_, free_requests_));
+        send(access, address, sectors, r.passes, at, access);
       }
     });
     if (at + 1 < tag_stage_free_) ++at;
@@ -174,31 +174,22 @@ void Lsu::load_part(std::uint32_t access, std::uint64_t address, std::uint32_t s
     free_requests_.push_back(id);
     return;
   }
-  requests_[id].lines = lines;
+  requests_[id] = {address, lines, static_cast<std::uint16_t>(missing), true, access, kNone};
+  outstanding_ += lines_in(missing);
   send(access, address, missing, 0, at, id);
-  requests_[id].fills = true;
 }
 
 void Lsu::send(std::uint32_t access, std::uint64_t address, std::uint32_t sectors,
-               std::uint16_t passes, std::uint32_t at, std::uint32_t request) {
-  Request& r = requests_[request];
-  r.address = address;
-  r.sectors = static_cast<std::uint16_t>(sectors);
-  r.live = true;
-  r.fills = false;
-  r.access = access;
-  r.waiters = kNone;
+               std::uint16_t passes, std::uint32_t at, std::uint32_t tag) {
   ++accesses_[access].left;
-  const auto n = static_cast<std::uint32_t>(std::popcount(sectors));
-  if (accesses_[access].action == Action::kLoad) outstanding_ += lines_in(sectors);
-  counters_.sectors_requested += n;
+  counters_.sectors_requested += static_cast<std::uint32_t>(std::popcount(sectors));
   ++counters_.messages;
   port_free_ = std::max(at, port_free_);
   engine::Message m;
   m.from = component_;
   m.address = address;
   m.data = sectors;
-  m.tag = request;
+  m.tag = tag;
   m.kind = request_kind(accesses_[access].action);
   m.count = passes;
   (*memory_)->send(m, port_free_);
@@ -231,16 +222,24 @@ std::uint32_t Lsu::invalidate(std::uint32_t served) {
 
 const std::vector<Completion>& Lsu::receive(const engine::Message& message, std::uint32_t now) {
   completions_.clear();
-  Request& r = requests_[message.tag];
+  counters_.sectors_done += memory::sectors(message);
+  if (message.kind == memory::kReadDone) {
+    fill(message.tag, now);
+  } else {
+    arrived(message.tag, now);
+  }
+  if (!waiting_.empty()) serve_waiting(now);
+  return completions_;
+}
+
+/// What a load asked for has come.
+void Lsu::fill(std::uint32_t request, std::uint32_t now) {
+  Request& r = requests_[request];
   __builtin_prefetch(&accesses_[r.access]);
-  const auto n = static_cast<std::uint32_t>(std::popcount(r.sectors));
-  counters_.sectors_done += n;
-  if (r.fills) {
-    outstanding_ -= lines_in(r.sectors);
-    for (std::uint32_t i = 0; i < r.lines.size(); ++i) {
-      const auto mask = static_cast<std::uint8_t>((r.sectors >> (i * kSectorsOfLine)) & 0xfu);
-      if (mask) l1_.fill(r.lines[i], r.address + i * memory::kLineBytes, mask);
-    }
+  outstanding_ -= lines_in(r.sectors);
+  for (std::uint32_t i = 0; i < r.lines.size(); ++i) {
+    const auto mask = static_cast<std::uint8_t>((r.sectors >> (i * kSectorsOfLine)) & 0xfu);
+    if (mask) l1_.fill(r.lines[i], r.address + i * memory::kLineBytes, mask);
   }
   arrived(r.access, now);
   for (std::uint32_t w = r.waiters; w != kNone;) {
@@ -249,9 +248,7 @@ const std::vector<Completion>& Lsu::receive(const engine::Message& message, std:
     w = waiters_[w].next;
   }
   r.live = false;
-  free_requests_.push_back(message.tag);
-  if (!waiting_.empty()) serve_waiting(now);
-  return completions_;
+  free_requests_.push_back(request);
 }
 
 void Lsu::serve_waiting(std::uint32_t now) {

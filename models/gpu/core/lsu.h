@@ -10,6 +10,7 @@
 #include "models/gpu/core/kernel_image.h"
 #include "models/gpu/core/l1_cache.h"
 #include "models/gpu/program/footprint.h"
+#include "models/memory/messages.h"
 #include "sim/engine/link.h"
 
 namespace xpusim::gpu {
@@ -75,13 +76,15 @@ class Lsu {
 
   /// A response will come soon: brings what it will touch into the host's cache.
   void expect(const engine::Message& message) const {
+    if (message.kind != memory::kReadDone) return;
     if (message.tag < requests_.size()) __builtin_prefetch(&requests_[message.tag]);
     l1_.prefetch(message.address);
   }
   /// The same, in a moment: what it touches by way of what expect() has brought.
   void expect_soon(const engine::Message& message) const {
-    if (message.tag >= requests_.size()) return;
-    const std::uint32_t access = requests_[message.tag].access;
+    const bool load = message.kind == memory::kReadDone;
+    if (load && message.tag >= requests_.size()) return;
+    const std::uint32_t access = load ? requests_[message.tag].access : message.tag;
     if (access < accesses_.size()) __builtin_prefetch(&accesses_[access], 1);
   }
   /// A response has come; returns the accesses that are complete with it (valid until the next
@@ -98,11 +101,13 @@ class Lsu {
     Action action = Action::kLoad;
     std::uint32_t left = 0, ready = 0;
   };
-  struct Request {  // a message that has left
+  /// A load's message that has left, by its tag: as few as lines may be outstanding, so that the L1
+  /// can name them. (The messages of stores and atomics are tagged with the access.)
+  struct Request {
     std::uint64_t address = 0;
-    std::array<L1Cache::Line, 4> lines{};  // of loads
+    std::array<L1Cache::Line, 4> lines{};
     std::uint16_t sectors = 0;
-    bool live = false, fills = false;
+    bool live = false;
     std::uint32_t access = kNone;   // that sent it
     std::uint32_t waiters = kNone;  // others that wait for it
   };
@@ -127,7 +132,8 @@ class Lsu {
   void load_part(std::uint32_t access, std::uint64_t address, std::uint32_t sectors,
                  std::uint32_t at);
   void send(std::uint32_t access, std::uint64_t address, std::uint32_t sectors,
-            std::uint16_t passes, std::uint32_t at, std::uint32_t request);
+            std::uint16_t passes, std::uint32_t at, std::uint32_t tag);
+  void fill(std::uint32_t request, std::uint32_t now);
   void wait_for(std::uint32_t request, std::uint32_t access);
   void arrived(std::uint32_t access, std::uint32_t now);
   void count(Action action, const WarpFootprint& footprint);
