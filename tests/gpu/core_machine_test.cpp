@@ -157,6 +157,16 @@ TEST(GpuMachine, ABlockThatFitsNoSmIsRefusedWithTheLimits) {
   EXPECT_THAT(report.error().str(), testing::HasSubstr("does not fit an SM"));
 }
 
+TEST(GpuMachine, OccupancyIsOfTheWarpsThatAnSmHolds) {
+  VectorAdd add;
+  GpuParams params = small();
+  params.sm.warps = 32;
+  Machine machine("test", params, std::nullopt);
+  const auto report = machine.launch(add.launch, add.memory, {});
+  ASSERT_TRUE(report);
+  EXPECT_EQ(counter(*report, "theoretical_occupancy_pct"), 100);
+}
+
 TEST(GpuMachine, ReportsBankConflictsOnlyWhereItKnowsThem) {
   Machine machine("test", small(), std::nullopt);
   const auto conflicts = [&](Kernel& k) -> std::optional<double> {

@@ -94,8 +94,8 @@ void put_occupancy(stats::CounterSet& out, const Occupancy& o, const Program& pr
   } else {
     out.not_modelled("occupancy_limit_shared");
   }
-  out.put("theoretical_occupancy_pct", 100.0 * static_cast<double>(o.blocks * program.num_warps) /
-                                           (kSubCores * kWarpsOfSubCore));
+  out.ratio("theoretical_occupancy_pct", static_cast<double>(o.blocks * program.num_warps),
+            static_cast<double>(sm.warps), 100);
 }
 
 void put_lines(const Program& program, const KernelImage& image, const LaunchProfile& profile,
