@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -32,17 +33,6 @@ double peak_rss_mb() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<double>(usage.ru_maxrss) / 1024;
-}
-
-/// The stems of all machine configurations, for "did you mean".
-std::vector<std::string> machine_stems(const std::string& home) {
-  std::vector<std::string> stems;
-  for (const auto& f : families()) {
-    std::error_code ec;
-    for (const auto& entry : fs::directory_iterator(fs::path(home) / "configs" / f.name, ec))
-      if (entry.path().extension() == ".yaml") stems.push_back(entry.path().stem().string());
-  }
-  return stems;
 }
 
 std::optional<ExpectedError> load_expected_error(const std::string& machine) {
@@ -79,17 +69,17 @@ Expected<std::shared_ptr<const kernel::Module>> read_kernel(const Workload& w,
   auto it = spec.kernel.find(family.name);
   if (it == spec.kernel.end()) it = spec.kernel.find("");
   if (it == spec.kernel.end())
-    return fail(spec.where,
+    return fail(spec.kernel_place(),
                 fmt::format("this launch has no kernel for the {} machines", family.name));
   auto forms = forms_for(family, from);
   if (!forms) return fail(forms.error());
-  auto file = find_kernel_file(relative_to(w.path, it->second), *forms, spec.where);
+  auto file = find_kernel_file(relative_to(w.path, it->second), *forms, spec.kernel_place());
   if (!file) return fail(file.error());
   auto module = kernel::read_module_file(*file);
   if (!module) return fail(module.error());
   if (std::find(family.forms.begin(), family.forms.end(), module->form) == family.forms.end())
-    return fail(spec.where, fmt::format("'{}' is {}, which the {} machines do not take", *file,
-                                        kernel::name(module->form), family.name));
+    return fail(spec.kernel_place(), fmt::format("'{}' is {}, which the {} machines do not take",
+                                                 *file, kernel::name(module->form), family.name));
   return std::make_shared<const kernel::Module>(std::move(*module));
 }
 
@@ -109,6 +99,18 @@ std::string home_directory() {
   return search_upwards(fs::current_path(ec));
 }
 
+std::vector<std::string> machine_names() {
+  std::vector<std::string> stems;
+  const fs::path configs = fs::path(home_directory()) / "configs";
+  for (const auto& f : families()) {
+    std::error_code ec;
+    for (const auto& entry : fs::directory_iterator(configs / f.name, ec))
+      if (entry.path().extension() == ".yaml") stems.push_back(entry.path().stem().string());
+  }
+  std::sort(stems.begin(), stems.end());
+  return stems;
+}
+
 Expected<std::string> find_machine_file(const std::string& on) {
   std::error_code ec;
   if (on.find('/') != std::string::npos || fs::path(on).extension() == ".yaml") {
@@ -116,12 +118,18 @@ Expected<std::string> find_machine_file(const std::string& on) {
     return fail({on, 0, 0}, "cannot read this file");
   }
   const std::string home = home_directory();
+  if (home.empty())
+    return fail(
+        {"--on", 0, 0},
+        fmt::format("cannot find the project's folder 'configs' for '{}': set XPUSIM_HOME to "
+                    "the folder that holds it, or give a path",
+                    on));
   for (const auto& f : families()) {
     const fs::path file = fs::path(home) / "configs" / f.name / (on + ".yaml");
     if (fs::is_regular_file(file, ec)) return file.string();
   }
   return fail({"--on", 0, 0}, fmt::format("no machine '{}' in configs/{}", on,
-                                          did_you_mean(on, machine_stems(home))));
+                                          did_you_mean(on, machine_names())));
 }
 
 Expected<LoadedMachine> load_machine(const std::string& on,
@@ -153,8 +161,10 @@ Expected<LoadedMachine> load_machine(const std::string& on,
                    "expected 'schema: xpusim.machine/1'");
   if (!m.family)
     problems.error({m.file, 1, 1}, "the machine has no family: expected a key 'gpu' or 'tpu'");
-  if (problems.has_errors()) return fail(problems);
   const config::Node* name = m.config.find("name");
+  if (name && (name->kind != config::Node::Kind::kScalar || name->scalar.empty()))
+    problems.error(name->origin, "a machine's name is a text");
+  if (problems.has_errors()) return fail(problems);
   auto machine = m.family->create(m.config, name ? name->scalar : fs::path(m.file).stem().string());
   if (!machine) return fail(machine.error());
   m.machine = std::move(*machine);

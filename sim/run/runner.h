@@ -35,6 +35,8 @@ struct LoadedMachine {
 /// Finds configs/, traces/ and workloads/: $XPUSIM_HOME, else above the executable, else above the
 /// current folder; "" if nowhere.
 std::string home_directory();
+/// The stems of all machine configurations, sorted.
+std::vector<std::string> machine_names();
 /// The configuration file of `--on`.
 Expected<std::string> find_machine_file(const std::string& on);
 Expected<LoadedMachine> load_machine(const std::string& on,

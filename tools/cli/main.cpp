@@ -1,7 +1,33 @@
 #include <CLI/CLI.hpp>
 
+#include <cstdio>
+#include <exception>
+
+#include "sim/config/diagnostics.h"
 #include "tools/cli/console.h"
 #include "tools/cli/verbs.h"
+
+namespace xpusim::cli {
+namespace {
+
+/// What is wrong with the command line, and the exit code; help and version are nothing wrong.
+int refuse(const CLI::App& app, const CLI::ParseError& e, const std::vector<std::string>& words) {
+  if (e.get_exit_code() == 0) return app.exit(e), kFine;
+  std::string message = e.what();
+  std::vector<std::string> verbs;
+  for (const auto* verb : app.get_subcommands({})) verbs.push_back(verb->get_name());
+  const bool names_verb =
+      std::find(verbs.begin(), verbs.end(), words.empty() ? "" : words[0]) != verbs.end();
+  if (!words.empty() && words[0][0] != '-' && !names_verb)
+    message = "no verb '" + words[0] + "'" + did_you_mean(words[0], verbs);
+  Diagnostics d;
+  d.error({"command line", 0, 0}, message + " (xpusim --help lists what there is)");
+  print(d);
+  return kWrongInput;
+}
+
+}  // namespace
+}  // namespace xpusim::cli
 
 int main(int argc, char** argv) {
   using namespace xpusim::cli;
@@ -15,13 +41,15 @@ int main(int argc, char** argv) {
   add_run(app, outcome);
   add_compare(app, outcome);
   add_correlate(app, outcome);
+  add_check(app, outcome);
   add_params(app, outcome);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    const bool asked_for_help = e.get_exit_code() == 0;
-    app.exit(e);
-    return asked_for_help ? kFine : kWrongInput;
+    return refuse(app, e, {argv + 1, argv + argc});
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "error: internal error: %s\n", e.what());
+    return kRunFailed;
   }
-  return outcome.exit_code;
+  return all_is_printed() ? outcome.exit_code : kRunFailed;
 }

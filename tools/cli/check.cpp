@@ -1,0 +1,64 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "sim/run/kernel_text.h"
+#include "sim/run/runner.h"
+#include "tools/cli/console.h"
+#include "tools/cli/run_options.h"
+#include "tools/cli/verbs.h"
+
+namespace xpusim::cli {
+namespace {
+
+struct CheckOptions {
+  std::vector<std::string> files, machines;
+};
+
+/// The machines to ask: those named, else all of configs/.
+Expected<std::vector<run::LoadedMachine>> load_machines(const std::vector<std::string>& named) {
+  std::vector<run::LoadedMachine> machines;
+  Diagnostics problems;
+  for (const auto& name : named.empty() ? run::machine_names() : named) {
+    auto machine = run::load_machine(name, {});
+    if (machine) {
+      machines.push_back(std::move(*machine));
+    } else {
+      problems.append(machine.error());
+    }
+  }
+  if (problems.has_errors()) return fail(problems);
+  return machines;
+}
+
+int check(const CheckOptions& options) {
+  auto machines = load_machines(options.machines);
+  if (!machines) return print(machines.error()), kWrongInput;
+  int code = kFine;
+  for (const auto& file : options.files) {
+    auto module = kernel::read_module_file(file);
+    if (!module) {
+      print(module.error());
+      code = kWrongInput;
+      continue;
+    }
+    print(run::describe(*module));
+    for (const auto& m : *machines) print(run::describe_support(*module, *m.machine, *m.family));
+  }
+  return code;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, Outcome& outcome) {
+  auto* verb = app.add_subcommand(
+      "check", "read kernel texts: what is in them, and which machine lacks what");
+  auto options = std::make_shared<CheckOptions>();
+  verb->add_option("files", options->files, "kernel texts (.ttir, .ttgir, .mlir)")->required();
+  one_value_each(*verb->add_option("--on", options->machines,
+                                   "ask only this machine (default: all of configs/)"));
+  verb->callback([options, &outcome] { outcome.exit_code = check(*options); });
+}
+
+}  // namespace xpusim::cli
