@@ -15,6 +15,7 @@ using kernel::TypeKind;
 using kernel::Value;
 
 constexpr std::int64_t kMaxGrid = std::int64_t{1} << 31;
+constexpr double kMaxPrograms = 0x1p40;  // of all dimensions together: more than can be simulated
 
 /// The dtype of what a parameter points to; kNone for scalars.
 DType pointed_dtype(kernel::Type t) {
@@ -56,6 +57,9 @@ class Binder {
     const auto& params = out_.function->entry().args;
     std::set<std::string> used;
     std::vector<std::string> names;
+    if (!spec_.args.empty() && spec_.args.front().name.empty())
+      return problems_.error(spec_.args.front().where,
+                             "a Triton kernel's arguments go by name: args: {x_ptr: x, n: 1024}");
     for (const auto& p : params) names.push_back(parameter_name(*p));
     for (std::size_t i = 0; i < params.size(); ++i) {
       const ArgSpec* arg = find(names[i]);
@@ -114,7 +118,10 @@ class Binder {
       problems_.error(arg.where, "tensor descriptors are not supported yet");
     } else if (arg.kind == ArgSpec::Kind::kTensor || arg.kind == ArgSpec::Kind::kNull) {
       a.kind = Argument::Kind::kPointer;
-      if (!wants_pointer)
+      if (!wants_pointer && arg.kind == ArgSpec::Kind::kNull)
+        problems_.error(arg.where, fmt::format("'{}' is a number ({}), but null is given", name,
+                                               param.type->text));
+      else if (!wants_pointer)
         problems_.error(arg.where,
                         fmt::format("'{}' is a number ({}), not a tensor", name, param.type->text));
       else if (arg.kind == ArgSpec::Kind::kTensor)
@@ -130,19 +137,20 @@ class Binder {
                                              param.type->text, arg.real));
     } else {
       a.bits = arg.integer;
-      check_range(param, name, arg);
+      if (!check_range(param, name, arg)) return;
     }
     check_divisibility(index, name, arg, a);
     out_.args.push_back(std::move(a));
   }
 
-  void check_range(const Value& param, const std::string& name, const ArgSpec& arg) {
+  bool check_range(const Value& param, const std::string& name, const ArgSpec& arg) {
     const int bits = kernel::bit_width(param.type->dtype);
-    if (bits >= 64) return;
+    if (bits >= 64) return true;
     const std::int64_t low = -(std::int64_t{1} << (bits - 1)), high = std::int64_t{1} << bits;
-    if (arg.integer < low || arg.integer >= high)
-      problems_.error(arg.where, fmt::format("'{}' is {}: {} does not fit", name, param.type->text,
-                                             arg.integer));
+    if (arg.integer >= low && arg.integer < high) return true;
+    problems_.error(
+        arg.where, fmt::format("'{}' is {}: {} does not fit", name, param.type->text, arg.integer));
+    return false;
   }
 
   void bind_tensor(const Value& param, const std::string& name, const ArgSpec& arg, Argument& a) {
@@ -187,8 +195,9 @@ class Binder {
     std::map<std::string, std::int64_t> names = out_.constexprs;
     for (const auto& a : spec_.args)
       if (a.kind == ArgSpec::Kind::kInteger) names[a.name] = a.integer;
+    double programs = 1;
     for (std::size_t i = 0; i < spec_.grid.size(); ++i) {
-      auto e = parse_expression(spec_.grid[i], spec_.where);
+      auto e = parse_expression(spec_.grid[i], spec_.grid_place(i));
       if (!e) {
         problems_.append(e.error());
         continue;
@@ -198,11 +207,14 @@ class Binder {
         problems_.append(v.error());
       else if (*v < 1 || *v >= kMaxGrid)
         problems_.error(
-            spec_.where,
+            spec_.grid_place(i),
             fmt::format("grid dimension '{}' is {}: 1 to 2^31 - 1 programs", spec_.grid[i], *v));
       else
-        out_.grid[i] = *v;
+        programs *= static_cast<double>(out_.grid[i] = *v);
     }
+    if (programs > kMaxPrograms)
+      problems_.error(spec_.grid_place(0),
+                      fmt::format("a grid of {:.3g} programs: at most 2^40", programs));
   }
 
   void check_warps() {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -157,6 +158,8 @@ class CaseReader {
 }  // namespace
 
 Expected<std::vector<Case>> load_cases(const std::string& path) {
+  std::error_code ec;
+  if (std::filesystem::is_directory(path, ec)) return fail({path, 0, 0}, "this is a folder");
   std::ifstream in(path);
   if (!in) return fail({path, 0, 0}, "cannot read this file");
   Json root;

@@ -14,7 +14,8 @@ Expected<ChildReport> run_in_child(const Workload& workload, const RunSettings& 
                 {"json", to_json(*report)},
                 {"wrong", wrong},
                 {"failure", pack_diagnostics(report->failure)}}
-        .dump();
+        .dump(-1, ' ', false,
+              Json::error_handler_t::replace);  // names in a kernel may be any bytes
   });
   if (!outcome) return fail(outcome.error());
   Json j = Json::parse(*outcome);

@@ -19,6 +19,11 @@ Json outcome_json(CaseStatus status, const std::string& reason) {
   return {{"status", static_cast<int>(status)}, {"reason", reason}};
 }
 
+/// Bytes of a kernel's text that are not UTF-8 are replaced.
+std::string text_of(const Json& j) {
+  return j.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 /// Why the machine cannot run the workload's kernel, or "".
 std::string cannot_run(const Workload& w, const CorrelateSettings& settings) {
   auto machine = load_machine(settings.machine, settings.overrides);
@@ -52,12 +57,12 @@ Expected<std::string> run_case(const Case& c, CorrelateSettings settings) {
   double instructions = 0, wall = 0;
   for (const auto& w : c.workloads) {
     if (const auto why = cannot_run(w, settings); !why.empty())
-      return outcome_json(CaseStatus::kSkipped, why).dump();
+      return text_of(outcome_json(CaseStatus::kSkipped, why));
     auto report = run_workload(w, run);
     if (!report)
-      return outcome_json(CaseStatus::kFailed, report.error().list().front().str()).dump();
+      return text_of(outcome_json(CaseStatus::kFailed, report.error().list().front().str()));
     if (!report->failure.empty())
-      return outcome_json(CaseStatus::kFailed, report->failure.list().front().str()).dump();
+      return text_of(outcome_json(CaseStatus::kFailed, report->failure.list().front().str()));
     const auto& launch = report->launches.front();
     times.push_back(launch.machine.duration_ns);
     instructions += static_cast<double>(launch.machine.simulated_instructions);
@@ -71,7 +76,7 @@ Expected<std::string> run_case(const Case& c, CorrelateSettings settings) {
   out["ns"] = ns;
   out["instructions"] = instructions;
   out["wall_s"] = wall;
-  return out.dump();
+  return text_of(out);
 }
 
 CaseResult result_of(const Case& c, const Expected<std::string>& outcome) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
@@ -10,6 +11,7 @@ namespace xpusim::run {
 namespace {
 
 constexpr int kMaxDepth = 100;
+constexpr std::size_t kMaxLength = 4096;  // a chain of operators is as deep as it is long
 
 /// Recursive descent over: compare := sum [op sum]; sum := product {+- product};
 /// product := unary {* / // % unary}; unary := - unary | primary.
@@ -18,6 +20,9 @@ class Parser {
   Parser(std::string_view text, const SourcePosition& where) : text_(text), where_(where) {}
 
   Expected<Expression> parse() {
+    if (text_.size() > kMaxLength)
+      return fail(where_, fmt::format("an expression of {} characters; at most {}", text_.size(),
+                                      kMaxLength));
     auto e = compare(0);
     if (!e) return e;
     skip();
@@ -207,6 +212,8 @@ Expected<std::int64_t> call_integer(const Expression& e, const std::vector<std::
     return a[0] / a[1];
   }
   static const std::vector<std::string> kFunctions = {"cdiv", "min", "max"};
+  if (std::find(kFunctions.begin(), kFunctions.end(), e.name) != kFunctions.end())
+    return fail(e.where, fmt::format("'{}' takes 2 arguments, not {}", e.name, a.size()));
   return fail(e.where,
               fmt::format("'{}' with {} arguments is no integer function (cdiv, min, max){}",
                           e.name, a.size(), did_you_mean(e.name, kFunctions)));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
 
 namespace xpusim::run {
@@ -61,6 +62,9 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 Expected<std::shared_ptr<const std::vector<std::byte>>> read_npy(
     const std::string& path, DType dtype, const std::vector<std::int64_t>& shape,
     const SourcePosition& where) {
+  std::error_code ec;
+  if (!std::filesystem::is_regular_file(path, ec))
+    return fail(where, fmt::format("cannot read '{}'", path));
   std::ifstream in(path, std::ios::binary);
   if (!in) return fail(where, fmt::format("cannot read '{}'", path));
   std::array<unsigned char, 12> head{};
@@ -77,6 +81,8 @@ Expected<std::shared_ptr<const std::vector<std::byte>>> read_npy(
   if (length > 1 << 20) return fail(where, fmt::format("'{}' has a header that is too long", path));
   std::string header(length, ' ');
   in.read(header.data(), static_cast<std::streamsize>(length));
+  if (static_cast<std::size_t>(in.gcount()) != length)
+    return fail(where, fmt::format("'{}' ends in its header", path));
   const std::string descr = value_of(header, "descr");
   bool fits = false;
   for (const auto& d : descriptors(dtype)) fits |= descr == "'" + d + "'";
@@ -89,10 +95,15 @@ Expected<std::shared_ptr<const std::vector<std::byte>>> read_npy(
                                    shape_text(shape)));
   std::size_t bytes = static_cast<std::size_t>(kernel::byte_size(dtype));
   for (auto d : shape) bytes *= static_cast<std::size_t>(d);
+  const auto size = std::filesystem::file_size(path, ec) - static_cast<std::size_t>(in.tellg());
+  if (ec || size < bytes)
+    return fail(where, fmt::format("'{}' ends before its {} bytes", path, bytes));
+  if (size > bytes)
+    return fail(where, fmt::format("'{}' holds {} bytes, its shape needs {}", path, size, bytes));
   auto data = std::make_shared<std::vector<std::byte>>(bytes);
   in.read(reinterpret_cast<char*>(data->data()), static_cast<std::streamsize>(bytes));
   if (static_cast<std::size_t>(in.gcount()) != bytes)
-    return fail(where, fmt::format("'{}' ends before its {} bytes", path, bytes));
+    return fail(where, fmt::format("cannot read the {} bytes of '{}'", bytes, path));
   return std::shared_ptr<const std::vector<std::byte>>(std::move(data));
 }
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "sim/run/runner.h"
@@ -59,6 +60,8 @@ Child start(std::size_t index, const std::function<Expected<std::string>()>& wor
     std::string result;
     try {
       result = pack(work());
+    } catch (const std::bad_alloc&) {
+      result = pack(fail({}, "the simulation needs more memory than this computer gives it"));
     } catch (const std::exception& e) {
       result = pack(fail({}, fmt::format("internal error: {}", e.what())));
     }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -255,7 +256,25 @@ const std::vector<std::string>& function_names() {
   return kNames;
 }
 
+/// What is wrong with the first keyword that the function does not take, if any.
+std::optional<std::string> foreign_keyword(const Expression& e) {
+  static const std::map<std::string, std::vector<std::string>> kKeywords = {
+      {"sum", {"axis"}},
+      {"max", {"axis"}},
+      {"softmax", {"axis"}},
+      {"layer_norm", {"eps"}},
+      {"attention", {"scale", "causal"}}};
+  const auto it = kKeywords.find(e.name);
+  const std::vector<std::string> known =
+      it == kKeywords.end() ? std::vector<std::string>{} : it->second;
+  for (const auto& [key, value] : e.keywords)
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      return fmt::format("'{}' takes no '{}='{}", e.name, key, did_you_mean(key, known));
+  return std::nullopt;
+}
+
 Expected<Array> call(const Expression& e, std::vector<Array> a) {
+  if (const auto problem = foreign_keyword(e)) return fail(e.where, *problem);
   if (a.size() == 1) {
     if (Unary f = find_unary(e.name)) {
       for (double& v : a[0].values) v = f(v);
@@ -280,8 +299,11 @@ Expected<Array> call(const Expression& e, std::vector<Array> a) {
       return binary(e, *yes, *no, [](double x, double y) { return std::isnan(x) ? y : x; });
     }
   }
+  const auto& names = function_names();
+  if (std::find(names.begin(), names.end(), e.name) != names.end())
+    return fail(e.where, fmt::format("'{}' does not take {} arguments", e.name, a.size()));
   return fail(e.where, fmt::format("no function '{}' of {} arguments{}", e.name, a.size(),
-                                   did_you_mean(e.name, function_names())));
+                                   did_you_mean(e.name, names)));
 }
 
 }  // namespace

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
 
+#include "sim/run/machine.h"
 #include "sim/run/npy.h"
 
 namespace xpusim::run {
@@ -28,6 +30,15 @@ std::optional<double> as_real(std::string_view s) {
   return v;
 }
 
+/// Where the text of a scalar begins: behind its quote, if it has one.
+SourcePosition text_start(const Node& node) {
+  SourcePosition p = node.origin;
+  if (node.quoted) ++p.column;
+  return p;
+}
+
+bool is_text(const Node& node) { return node.kind == Node::Kind::kScalar && !node.scalar.empty(); }
+
 /// Reads the parts of a launch file, collecting every problem.
 class Reader {
  public:
@@ -42,7 +53,10 @@ class Reader {
     if (!schema || schema->scalar != "xpusim.workload/1")
       problems_.error(schema ? schema->origin : root.origin,
                       "expected 'schema: xpusim.workload/1'");
-    if (const Node* name = root.find("name")) out_.name = name->scalar;
+    if (const Node* name = root.find("name")) {
+      if (!is_text(*name)) problems_.error(name->origin, "a name is a text");
+      out_.name = name->scalar;
+    }
     if (out_.name.empty()) out_.name = fs::path(out_.path).stem().string();
     if (const Node* t = map_at(root, "tensors")) {
       for (const auto& [key, node] : t->entries) tensor(key, node);
@@ -53,6 +67,9 @@ class Reader {
     } else {
       problems_.error(l ? l->origin : root.origin,
                       "expected 'launches:', a list with at least one");
+    }
+    if (const Node* v = map_at(root, "variants")) {
+      for (const auto& [key, node] : v->entries) variants(key, node);
     }
     if (const Node* e = map_at(root, "expect")) {
       for (const auto& [key, node] : e->entries) expect(key, node);
@@ -77,6 +94,21 @@ class Reader {
     if (n->kind == Node::Kind::kMap) return n;
     problems_.error(n->origin, fmt::format("'{}' must be a map", key));
     return nullptr;
+  }
+
+  /// What sweep and tune choose from; a run only checks its form.
+  void variants(const std::string& name, const Node& node) {
+    std::vector<std::string> known;
+    for (const auto& l : out_.launches)
+      for (const auto& [key, value] : l.constexprs) known.push_back(key);
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      problems_.error(node.key_origin, fmt::format("no launch has a constexpr '{}'{}", name,
+                                                   did_you_mean(name, known)));
+    bool fits = node.kind == Node::Kind::kMap;
+    for (const auto& [value, kernel] : node.entries) fits &= is_text(kernel);
+    if (!fits)
+      problems_.error(node.origin,
+                      fmt::format("the variants of '{}' are a map from values to kernels", name));
   }
 
   void tensor(const std::string& name, const Node& node) {
@@ -145,6 +177,8 @@ class Reader {
         problems_.error(init->origin, "expected 'init: {file: x.npy}' or a word such as randn");
         return;
       }
+      static const std::vector<std::string> kKeys = {"file"};
+      check_keys(*init, kKeys, "an init");
       auto data = read_npy(relative_to(out_.path, file->scalar), t.dtype, t.shape, file->origin);
       if (!data) return problems_.append(data.error());
       t.init.kind = exec::Init::Kind::kData;
@@ -170,38 +204,65 @@ class Reader {
     kernel(l, node);
     if (const Node* grid = node.find("grid")) {
       if (grid->kind == Node::Kind::kList) {
-        for (const auto& g : grid->items) l.grid.push_back(g.scalar);
+        for (const auto& g : grid->items) grid_dimension(l, g);
       } else {
-        l.grid.push_back(grid->scalar);
+        grid_dimension(l, *grid);
       }
       if (l.grid.empty() || l.grid.size() > 3)
         problems_.error(grid->origin, "a grid has one to three dimensions");
-      l.where = grid->origin;
     }
     if (const Node* c = map_at(node, "constexprs")) {
-      for (const auto& [key, value] : c->entries) l.constexprs[key] = value.scalar;
+      for (const auto& [key, value] : c->entries) {
+        l.constexprs[key] = value.scalar;
+        if (value.kind != Node::Kind::kScalar)
+          problems_.error(value.origin,
+                          fmt::format("constexpr '{}' must be a number or a word", key));
+      }
     }
     if (const Node* warps = node.find("num_warps")) {
       l.num_warps = as_integer(warps->scalar);
       if (!l.num_warps) problems_.error(warps->origin, "num_warps is a whole number");
     }
     if (const Node* args = node.find("args")) {
+      if (args->kind == Node::Kind::kScalar && !args->is_null())
+        problems_.error(args->origin, "'args' is a map by parameter (Triton) or a list (Mosaic)");
       for (const auto& [key, value] : args->entries) argument(l, key, value);
       for (const auto& item : args->items) argument(l, "", item);
     }
     out_.launches.push_back(std::move(l));
   }
 
+  void grid_dimension(LaunchSpec& l, const Node& g) {
+    if (g.kind != Node::Kind::kScalar)
+      problems_.error(g.origin, "a grid dimension is a number or an expression");
+    l.grid.push_back(g.scalar);
+    l.grid_where.push_back(text_start(g));
+  }
+
   void kernel(LaunchSpec& l, const Node& node) {
     const Node* k = node.find("kernel");
     if (!k) return problems_.error(node.origin, "a launch needs a 'kernel'");
-    if (k->kind == Node::Kind::kScalar) {
+    l.kernel_where = k->origin;
+    bool fits = is_text(*k);
+    if (fits) {
       l.kernel[""] = k->scalar;
     } else if (k->kind == Node::Kind::kMap) {
-      for (const auto& [family, path] : k->entries) l.kernel[family] = path.scalar;
-    } else {
-      problems_.error(k->origin, "a kernel is a stem, a file, or {gpu: a, tpu: b}");
+      fits = !k->entries.empty();
+      for (const auto& [family, path] : k->entries) {
+        fits &= is_text(path);
+        l.kernel[family] = path.scalar;
+        check_family(family, path.key_origin);
+      }
     }
+    if (!fits) problems_.error(k->origin, "a kernel is a stem, a file, or {gpu: a, tpu: b}");
+  }
+
+  void check_family(const std::string& name, const SourcePosition& where) {
+    std::vector<std::string> known;
+    for (const auto& f : families()) known.push_back(f.name);
+    if (known.empty() || find_family(name)) return;
+    problems_.error(where,
+                    fmt::format("no family of machines '{}'{}", name, did_you_mean(name, known)));
   }
 
   void argument(LaunchSpec& l, const std::string& key, const Node& value) {
@@ -209,12 +270,17 @@ class Reader {
     a.name = key;
     a.where = value.origin;
     if (value.kind == Node::Kind::kMap) {
+      static const std::vector<std::string> kKeys = {"descriptor", "block", "strides", "padding"};
+      check_keys(value, kKeys, "a descriptor");
       const Node* d = value.find("descriptor");
       if (!d) return problems_.error(value.origin, "expected {descriptor: tensor, block: [..]}");
       a.kind = ArgSpec::Kind::kDescriptor;
       a.tensor = d->scalar;
       if (const Node* block = value.find("block"))
         for (const auto& b : block->items) a.block.push_back(as_integer(b.scalar).value_or(0));
+    } else if (value.kind == Node::Kind::kList) {
+      return problems_.error(value.origin,
+                             "an argument is a tensor, a number, null, or {descriptor: tensor}");
     } else if (value.scalar == "null" || value.scalar == "~" || value.scalar.empty()) {
       a.kind = ArgSpec::Kind::kNull;
     } else if (auto i = as_integer(value.scalar); i && !value.quoted) {
@@ -228,13 +294,15 @@ class Reader {
       a.kind = ArgSpec::Kind::kTensor;
       a.tensor = value.scalar;
     }
-    if (!a.tensor.empty() && !out_.tensor(a.tensor)) {
-      std::vector<std::string> names;
-      for (const auto& t : out_.tensors) names.push_back(t.name);
-      problems_.error(a.where,
-                      fmt::format("no tensor '{}'{}", a.tensor, did_you_mean(a.tensor, names)));
-    }
+    if (!a.tensor.empty() && !out_.tensor(a.tensor))
+      problems_.error(a.where, fmt::format("no tensor '{}'{}", a.tensor, nearest_tensor(a.tensor)));
     l.args.push_back(std::move(a));
+  }
+
+  std::string nearest_tensor(const std::string& name) const {
+    std::vector<std::string> names;
+    for (const auto& t : out_.tensors) names.push_back(t.name);
+    return did_you_mean(name, names);
   }
 
   void expect(const std::string& tensor, const Node& node) {
@@ -245,18 +313,19 @@ class Reader {
     if (node.kind != Node::Kind::kMap || !node.find("reference"))
       return problems_.error(node.origin, fmt::format("'{}' needs a reference", tensor));
     check_keys(node, kKeys, "an expectation");
-    if (!out_.tensor(tensor)) problems_.error(e.where, fmt::format("no tensor '{}'", tensor));
+    if (!out_.tensor(tensor))
+      problems_.error(e.where, fmt::format("no tensor '{}'{}", tensor, nearest_tensor(tensor)));
     for (auto [key, member] : {std::pair{"rtol", &e.rtol}, std::pair{"atol", &e.atol}}) {
       if (const Node* n = node.find(key)) {
         auto v = as_real(n->scalar);
-        if (!v || !(*v >= 0))
+        if (!v || !(*v >= 0) || !std::isfinite(*v))
           problems_.error(n->origin, fmt::format("{} is a number, 0 or more", key));
         *member = v.value_or(0);
       }
     }
     const Node* reference = node.find("reference");
     e.text = reference->scalar;
-    auto parsed = parse_expression(e.text, reference->origin);
+    auto parsed = parse_expression(e.text, text_start(*reference));
     if (!parsed) return problems_.append(parsed.error());
     e.reference = std::move(*parsed);
     out_.expect.push_back(std::move(e));
@@ -311,7 +380,8 @@ std::optional<exec::Init> parse_init(std::string_view text) {
     init.kind = K::kArange;
   else if (word == "full" && value)
     init.kind = K::kFull;
-  else if (word == "randint" && value && *value >= 1 && *value == std::floor(*value))
+  else if (word == "randint" && value && *value >= 1 && *value <= 0x1p53 &&
+           *value == std::floor(*value))
     init.kind = K::kRandint;
   else
     return std::nullopt;
@@ -348,6 +418,20 @@ std::string relative_to(const std::string& file, const std::string& path) {
   return (fs::path(file).parent_path() / path).lexically_normal().string();
 }
 
+namespace {
+
+/// The names without endings of the files in a path's folder.
+std::vector<std::string> stems_beside(const std::string& path) {
+  std::vector<std::string> stems;
+  std::error_code ec;
+  for (fs::directory_iterator it(fs::path(path).parent_path(), ec), end; !ec && it != end;
+       it.increment(ec))
+    if (it->path().stem() != fs::path(path).filename()) stems.push_back(it->path().stem().string());
+  return stems;
+}
+
+}  // namespace
+
 Expected<std::string> find_kernel_file(const std::string& stem,
                                        const std::vector<kernel::Form>& forms,
                                        const SourcePosition& where) {
@@ -359,7 +443,9 @@ Expected<std::string> find_kernel_file(const std::string& stem,
     if (fs::is_regular_file(file, ec)) return file;
     tried += (tried.empty() ? "" : ", ") + file;
   }
-  return fail(where, fmt::format("no kernel '{}' (tried {})", stem, tried));
+  return fail(where,
+              fmt::format("no kernel '{}' (tried {}){}", stem, tried,
+                          did_you_mean(fs::path(stem).filename().string(), stems_beside(stem))));
 }
 
 }  // namespace xpusim::run

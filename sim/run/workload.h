@@ -46,6 +46,15 @@ struct LaunchSpec {
   std::vector<ArgSpec> args;  ///< in written order
   std::optional<std::int64_t> num_warps;
   SourcePosition where;
+  SourcePosition kernel_where;             ///< of `kernel`; unset where a file keeps no positions
+  std::vector<SourcePosition> grid_where;  ///< of each in `grid`; empty likewise
+
+  const SourcePosition& kernel_place() const {
+    return kernel_where.file.empty() ? where : kernel_where;
+  }
+  const SourcePosition& grid_place(std::size_t i) const {
+    return i < grid_where.size() ? grid_where[i] : where;
+  }
 };
 
 /// A check after the run, against an independent reference in double precision.
@@ -69,7 +78,8 @@ struct Workload {
 
 /// Element types by the names of the contract ("f32", "bf16", "f8", "u8"); none if unknown.
 std::optional<kernel::DType> parse_dtype(std::string_view name);
-/// "randn", "zeros", "ones", "arange", "full 2.5", "randint 100"; none if it is no such thing.
+/// "randn", "zeros", "ones", "arange", "full 2.5", "randint 100" (up to 2^53, where doubles stop
+/// being exact); none if it is no such thing.
 std::optional<exec::Init> parse_init(std::string_view text);
 
 Expected<Workload> load_workload(const std::string& path);

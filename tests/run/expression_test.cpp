@@ -50,9 +50,17 @@ TEST(Expression, SaysWhereAndWhatIsWrong) {
   EXPECT_NE(problem("cdvi(n, 2)").find("did you mean 'cdiv'"), std::string::npos);
 }
 
+TEST(Expression, LengthIsBounded) {
+  std::string chain = "1";
+  for (int i = 0; i < 100000; ++i) chain += "+1";
+  const auto e = parse_expression(chain, {"l.yaml", 3, 1});
+  ASSERT_FALSE(e);
+  EXPECT_NE(e.error().str().find("at most 4096"), std::string::npos);
+}
+
 TEST(Expression, DepthIsBounded) {
-  EXPECT_NE(problem(std::string(100000, '(')).find("nested too deeply"), std::string::npos);
-  EXPECT_NE(problem(std::string(100000, '-')).find("nested too deeply"), std::string::npos);
+  EXPECT_NE(problem(std::string(1000, '(')).find("nested too deeply"), std::string::npos);
+  EXPECT_NE(problem(std::string(1000, '-')).find("nested too deeply"), std::string::npos);
 }
 
 }  // namespace

@@ -44,6 +44,14 @@ TEST(Npy, RefusesWhatDoesNotFit) {
             std::string::npos);
   EXPECT_NE(why(write("<f4", "False", "(3,)", "abc"), kernel::DType::kF32, {3}).find("ends before"),
             std::string::npos);
+  EXPECT_NE(why(write("<f4", "False", "(3,)", payload + payload), kernel::DType::kF32, {3})
+                .find("holds 24 bytes"),
+            std::string::npos);
+  const std::int64_t huge = std::int64_t{1} << 40;  // 4 TiB are not asked for before they are there
+  EXPECT_NE(why(write("<f4", "False", "(1099511627776,)", payload), kernel::DType::kF32, {huge})
+                .find("ends before"),
+            std::string::npos);
+  EXPECT_NE(why("/tmp", kernel::DType::kF32, {3}).find("cannot read"), std::string::npos);
   EXPECT_NE(why("no/such.npy", kernel::DType::kF32, {3}).find("cannot read"), std::string::npos);
 }
 

@@ -65,6 +65,10 @@ TEST(Reference, CausalAttentionLooksOnlyBack) {
 
 TEST(Reference, UnknownNamesAndFunctionsAreErrors) {
   EXPECT_NE(run("y + 1").error().str().find("no tensor or number 'y'"), std::string::npos);
+  EXPECT_NE(run("softmax(x, axes=0)").error().str().find("no 'axes='; did you mean 'axis'"),
+            std::string::npos);
+  EXPECT_NE(run("softmax(x, x)").error().str().find("does not take 2 arguments"),
+            std::string::npos);
   EXPECT_NE(run("sofmax(x)").error().str().find("did you mean 'softmax'"), std::string::npos);
 }
 

@@ -1,5 +1,6 @@
 #include "sim/run/workload.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace xpusim::run {
@@ -76,6 +77,22 @@ TEST(Workload, EachMistakeIsNamedWithItsPosition) {
             std::string::npos);
   EXPECT_NE(problems(replaced("  out: {reference", "  oud: {reference")).find("no tensor 'oud'"),
             std::string::npos);
+}
+
+TEST(Workload, NothingIsDroppedInSilence) {
+  const auto says = [](const std::string& from, const std::string& to, const std::string& what) {
+    EXPECT_THAT(problems(replaced(from, to)), testing::HasSubstr(what)) << to;
+  };
+  says("name: add", "name: [add]", "a name is a text");
+  says("x_ptr: x,", "x_ptr: [x],", "dir/launch.yaml:10:19: error: an argument is a tensor");
+  says("x_ptr: x,", "x_ptr: {descriptor: x, blok: [4]},", "did you mean 'block'?");
+  says("BLOCK: ", "OTHER: [1], BLOCK: ", "constexpr 'OTHER' must be a number or a word");
+  says("init: zeros", "init: {file: x.npy, fiel: y.npy}", "did you mean 'file'?");
+  says("init: zeros", "init: randint inf", "unknown init 'randint inf'");
+  says("rtol: 0.5", "rtol: inf", "rtol is a number, 0 or more");
+  says("launches:", "variants: 5\nlaunches:", "'variants' must be a map");
+  says("launches:", "variants: {BLOK: {1: a}}\nlaunches:", "did you mean 'BLOCK'?");
+  says("launches:", "variants: {BLOCK: 5}\nlaunches:", "a map from values to kernels");
 }
 
 TEST(Workload, SeveralMistakesComeTogether) {
