@@ -65,16 +65,14 @@ Expected<void> check_fit(const exec::Launch& launch, const Program& program, con
                           o.by_warps, o.by_registers, o.by_shared));
 }
 
-/// The ops in and under `op` that the functional executor has no handler for, each once.
-void add_unexecutable(const kernel::Op& op, std::set<std::string>& seen,
-                      std::vector<std::string>& out) {
+/// Calls `visit` with every op under `op`, in the order of the text.
+template <class Visit>
+void for_each_op(const kernel::Op& op, const Visit& visit) {
   for (const auto& region : op.regions) {
     for (const auto& block : region->blocks) {
       for (const auto& inner : block->ops) {
-        if (!exec::has_handler(inner->info->id) && seen.insert(inner->info->name).second) {
-          out.push_back(inner->info->name);
-        }
-        add_unexecutable(*inner, seen, out);
+        visit(*inner);
+        for_each_op(*inner, visit);
       }
     }
   }
@@ -101,11 +99,18 @@ run::Peaks Machine::peaks() const {
 }
 
 std::vector<std::string> Machine::unsupported(const kernel::Module& module) const {
-  std::vector<std::string> out = unsupported_ops(module);
-  if (const kernel::Function* f = module.kernel()) {
-    std::set<std::string> seen(out.begin(), out.end());
-    add_unexecutable(*f->op, seen, out);
-  }
+  const kernel::Function* kernel = module.kernel();
+  if (kernel == nullptr) return {};
+  const auto not_lowered = unsupported_ops(module);
+  const std::set<std::string> missing(not_lowered.begin(), not_lowered.end());
+  std::set<std::string> seen;
+  std::vector<std::string> out;
+  for_each_op(*kernel->op, [&](const kernel::Op& op) {
+    const std::string name(op.name());
+    const bool runs = missing.count(name) == 0 && exec::has_handler(op.info->id);
+    if (runs || !seen.insert(name).second) return;
+    out.push_back(fmt::format("{} ({})", name, op.line().str()));
+  });
   return out;
 }
 
@@ -168,8 +173,9 @@ Expected<std::unique_ptr<run::Machine>> create(const config::Node& config,
   run::CostParams cost;
   config::bind(config.find("gpu"), "gpu", params, problems);
   config::bind(config.find("cost"), "cost", cost, problems);
-  memory::check(params.memory, "gpu.memory", problems);
   if (problems.has_errors()) return fail(std::move(problems));
+  memory::check(params.memory, "gpu.memory", problems);  // of values that are right by themselves
+  if (problems.has_errors()) return fail(config::placed(config, problems));
   return std::make_unique<Machine>(name, params, cost.per_hour);
 }
 

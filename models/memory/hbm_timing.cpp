@@ -39,16 +39,17 @@ void check(const HbmParams& p, std::string_view path, Diagnostics& problems) {
   require_power_of_two(p.row_bytes, path, "row_bytes", problems);
   const std::int64_t banks = p.bank_groups * p.banks_per_group;
   if (banks > HbmChannel::kMaxBanks) {
-    problems.error({}, fmt::format("{}: {} banks a pseudo channel; at most {} are modelled", path,
-                                   banks, HbmChannel::kMaxBanks));
+    problems.error(
+        {}, fmt::format("{}.bank_groups: {} banks a pseudo channel; at most {} are modelled", path,
+                        banks, HbmChannel::kMaxBanks));
   }
   if (std::find(kRefreshNames.begin(), kRefreshNames.end(), p.refresh) == kRefreshNames.end()) {
     problems.error({}, fmt::format("{}.refresh: '{}' is none of none, all_bank, per_bank{}", path,
                                    p.refresh, did_you_mean(p.refresh, kRefreshNames)));
   }
   if (p.write_low >= p.write_high) {
-    problems.error({}, fmt::format("{}: write_low ({}) must be below write_high ({})", path,
-                                   p.write_low, p.write_high));
+    problems.error({}, fmt::format("{}.write_low: write_low ({}) must be below write_high ({})",
+                                   path, p.write_low, p.write_high));
   }
   const HbmTimingParams& t = p.timing;
   if (t.ccd_s < t.burst || t.ccd_l < t.ccd_s) {
@@ -56,11 +57,12 @@ void check(const HbmParams& p, std::string_view path, Diagnostics& problems) {
                                    path, t.burst, t.ccd_s, t.ccd_l));
   }
   if (t.rfc_pb_ns * static_cast<double>(banks) > t.refi_ns && p.refresh == "per_bank") {
-    problems.error({}, fmt::format("{}.timing: {} bank refreshes of {} ns do not fit into refi",
-                                   path, banks, t.rfc_pb_ns));
+    problems.error(
+        {}, fmt::format("{}.timing.rfc_pb: {} bank refreshes of {} ns do not fit into refi", path,
+                        banks, t.rfc_pb_ns));
   }
   if (t.rfc_ns >= t.refi_ns) {
-    problems.error({}, fmt::format("{}.timing: rfc must be shorter than refi", path));
+    problems.error({}, fmt::format("{}.timing.rfc: must be shorter than refi", path));
   }
 }
 

@@ -28,4 +28,20 @@ const Node* Node::at_path(std::string_view dotted) const {
   return node;
 }
 
+Diagnostics placed(const Node& root, const Diagnostics& problems) {
+  Diagnostics out;
+  for (Diagnostic d : problems.list()) {
+    std::string_view path = std::string_view(d.message).substr(0, d.message.find(':'));
+    const Node* node = nullptr;
+    while (d.where.file.empty() && node == nullptr && !path.empty()) {
+      node = root.at_path(path);
+      const std::size_t dot = path.rfind('.');
+      path = dot == std::string_view::npos ? "" : path.substr(0, dot);
+    }
+    if (node != nullptr) d.where = node->kind == Node::Kind::kMap ? node->key_origin : node->origin;
+    out.add(std::move(d));
+  }
+  return out;
+}
+
 }  // namespace xpusim::config

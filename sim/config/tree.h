@@ -64,6 +64,10 @@ struct ParamDoc {
 template <class Params>
 void document(std::string_view path, std::vector<ParamDoc>& out);
 
+/// Gives problems without a position that of the parameter whose dotted name begins their message
+/// ("gpu.memory.l2.slices: ..."), or of the nearest map around it that was written.
+Diagnostics placed(const Node& root, const Diagnostics& problems);
+
 /// The tree as YAML text: maps in blocks, lists of values in one line. read_yaml reads it back.
 std::string to_yaml(const Node& node);
 
