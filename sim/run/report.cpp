@@ -1,13 +1,16 @@
 #include "sim/run/report.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 namespace xpusim::run {
+namespace fs = std::filesystem;
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -115,6 +118,12 @@ Json launch_json(const Report& report, const LaunchResult& l) {
   return j;
 }
 
+/// A device or a pipe (/dev/null, /dev/stdout): written as it is, never replaced by a file.
+bool is_device(const std::string& path) {
+  std::error_code ec;
+  return fs::exists(path, ec) && !fs::is_regular_file(path, ec);
+}
+
 bool is_useful(const std::string& reason) { return reason == "issued" || reason == "busy"; }
 
 }  // namespace
@@ -182,18 +191,31 @@ Json to_json(const Report& report) {
   return j;
 }
 
+Expected<void> check_writable(const std::string& path) {
+  std::error_code ec;
+  if (fs::is_directory(path, ec)) return fail({path, 0, 0}, "cannot write: this is a folder");
+  const fs::path folder = fs::path(path).parent_path();
+  const std::string in = folder.empty() ? "." : folder.string();
+  if (!fs::is_directory(in, ec))
+    return fail({path, 0, 0}, fmt::format("cannot write: there is no folder '{}'", in));
+  if (::access(in.c_str(), W_OK) != 0 && !is_device(path))
+    return fail({path, 0, 0}, fmt::format("cannot write in the folder '{}'", in));
+  return {};
+}
+
 Expected<void> write_atomically(const std::string& path, const std::string& content) {
-  const std::string temporary = path + ".part";
+  const bool direct = is_device(path);
+  const std::string temporary = direct ? path : path + ".part";
   {
     std::ofstream out(temporary, std::ios::binary);
     out << content;
     out.flush();
     if (!out) {
-      std::remove(temporary.c_str());
+      if (!direct) std::remove(temporary.c_str());
       return fail({path, 0, 0}, "cannot write this file");
     }
   }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+  if (!direct && std::rename(temporary.c_str(), path.c_str()) != 0) {
     std::remove(temporary.c_str());
     return fail({path, 0, 0}, "cannot write this file");
   }

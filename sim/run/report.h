@@ -71,6 +71,8 @@ std::string compare_text(const std::vector<nlohmann::ordered_json>& reports);
 /// 27.4 us, 4.02 TB/s: three significant digits and an SI prefix.
 std::string si(double value, const char* unit);
 
+/// Whether `write_atomically` can work, to be said before a long run and not after it.
+Expected<void> check_writable(const std::string& path);
 /// Writes a file whole or not at all.
 Expected<void> write_atomically(const std::string& path, const std::string& content);
 

@@ -139,6 +139,65 @@ TEST(WrongInput, AnUnsupportedOpIsNamed) {
   EXPECT_NE(r.exit_code, 0);
   EXPECT_THAT(r.err, HasSubstr("error: "));
 }
+TEST(WrongInput, AnUnsupportedOpIsNamedWithItsLine) {
+  auto text = kernel_text();
+  text.replace(text.find("arith.addf"), 10, "arith.remf");
+  const auto r = run(launch("", "", temporary("remf.ttgir", text)));
+  expect_one_message(r, 2, "cannot run this kernel: arith.remf (kernels.py:13");
+}
+TEST(WrongInput, ParametersThatDoNotFitEachOtherHaveAPosition) {
+  const auto r = run(launch(), machine("gpu:\n  memory:\n    hbm:\n      refresh: perbank\n"));
+  expect_one_message(r, 2, "did you mean 'per_bank'?");
+  EXPECT_THAT(r.err, HasSubstr("chip.yaml:7:16: error: gpu.memory.hbm.refresh"));
+  const auto rows = run(launch(), "h200",
+                        "--set 'gpu.memory.hbm.timing.rfc=2 us' --set "
+                        "'gpu.memory.hbm.timing.refi=1.9 us' --set "
+                        "gpu.memory.hbm.refresh=none");
+  expect_one_message(rows, 2, "--set: error: gpu.memory.hbm.timing.rfc");
+}
+TEST(WrongInput, AMachinesNameIsAText) {
+  expect_one_message(run(launch(), temporary("list.yaml",
+                                             "schema: xpusim.machine/1\nname: [a]\n"
+                                             "roofline: {}\n")),
+                     2, "a machine's name is a text");
+}
+TEST(WrongInput, AGridOfTooManyPrograms) {
+  expect_one_message(run(launch("\"cdiv(n, BLOCK)\"", "2147483647, 2147483647, 2147483647")), 2,
+                     "at most 2^40");
+}
+TEST(WrongInput, ArgumentsOfATritonKernelGoByName) {
+  expect_one_message(
+      run(launch("{x_ptr: x, y_ptr: y, out_ptr: out, n: 4096}", "[x, y, out, 4096]")), 2,
+      "go by name");
+}
+TEST(WrongInput, AKernelForNoKnownFamily) {
+  expect_one_message(run(launch("- kernel: KERNEL", "- kernel: {gpu: KERNEL, tppu: x}")), 2,
+                     "did you mean 'tpu'?");
+}
+TEST(WrongInput, NamesThatAreNotUtf8InAKernelDoNotEndTheRun) {
+  auto text = kernel_text();
+  text.replace(text.find("kernels.py"), 1, "\xa5");
+  EXPECT_EQ(run(launch("", "", temporary("bytes.ttgir", text))).exit_code, 0);
+}
+TEST(WrongInput, OutputsThatCannotBeWrittenAreSaidBeforeTheRun) {
+  expect_one_message(run(launch(), "h200", "--json /no/such/folder/r.json"), 2,
+                     "there is no folder");
+  expect_one_message(run(launch(), "h200", "--json /tmp"), 2, "this is a folder");
+  expect_one_message(run(launch(), "h200", "--json ''"), 2, "--json");
+  expect_one_message(run(launch(), "h200", "--json /tmp/x.pftrace --trace /tmp/x.pftrace"), 2,
+                     "cannot be one file");
+}
+TEST(WrongInput, AFullStandardOutputIsAFailure) {
+  EXPECT_EQ(run(launch(), "h200", ">/dev/full; echo exit code $?").out, "exit code 1\n");
+}
+TEST(WrongInput, CasesThatAreAFolder) {
+  expect_one_message(xpusim("correlate /tmp --on h200"), 2, "this is a folder");
+}
+TEST(WrongInput, TheWorkloadMayFollowTheOptions) {
+  EXPECT_EQ(xpusim("run --set gpu.sm.count=8 --on h200 '" + launch() + "'").exit_code, 0);
+  const auto r = xpusim("rum x.yaml");
+  expect_one_message(r, 2, "command line: error: no verb 'rum'; did you mean 'run'?");
+}
 TEST(WrongInput, UnknownVerbAndOption) {
   EXPECT_EQ(xpusim("rum x.yaml").exit_code, 2);
   EXPECT_EQ(xpusim("run workloads/triton/relu.yaml --on h200 --valus off").exit_code, 2);

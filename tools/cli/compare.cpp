@@ -9,6 +9,7 @@ namespace xpusim::cli {
 namespace {
 
 int compare(const RunOptions& options) {
+  if (auto ok = options.check_outputs(); !ok) return print(ok.error()), kWrongInput;
   auto workload = run::load_workload(options.workload);
   if (!workload) return print(workload.error()), kWrongInput;
   std::vector<nlohmann::ordered_json> reports;

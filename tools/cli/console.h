@@ -14,6 +14,8 @@ inline constexpr int kWrongInput = 2;  ///< the user's input is wrong
 void print(const std::string& text);
 /// Prints every problem to standard error, a line each.
 void print(const Diagnostics& problems);
+/// False, and a word about it, if what was printed did not reach standard output.
+bool all_is_printed();
 /// A line that later ones overwrite, on a terminal only.
 void progress(const std::string& text);
 void end_progress();

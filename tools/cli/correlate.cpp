@@ -6,7 +6,9 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "sim/run/report.h"
 #include "tools/cli/console.h"
+#include "tools/cli/run_options.h"
 #include "tools/cli/verbs.h"
 
 namespace xpusim::cli {
@@ -18,6 +20,8 @@ struct Options {
 };
 
 int correlate(Options& o) {
+  if (!o.json.empty())
+    if (auto ok = run::check_writable(o.json); !ok) return print(ok.error()), kWrongInput;
   o.settings.values = o.values == "on";
   o.settings.case_clock = o.clock == "case";
   const auto start = std::chrono::steady_clock::now();
@@ -47,13 +51,12 @@ void add_correlate(CLI::App& app, Outcome& outcome) {
   verb->add_option("cases", o->cases, "cases file (traces/h200/cases.json, traces/tpu/cases.json)")
       ->required();
   verb->add_option("--on", o->settings.machine, "machine, unless the cases name theirs");
-  verb->add_option("--json", o->json, "write cases and summary to this file");
+  verb->add_option("--json", o->json, "write cases and summary to this file")->check(not_empty);
   verb->add_option("--only", o->settings.only,
                    "regular expression, searched anywhere in a case's name");
   verb->add_option("--jobs", o->settings.jobs, "simulations at a time")->check(CLI::Range(1, 256));
-  verb->add_option("--set", o->settings.overrides,
-                   "override a configuration value; may be repeated")
-      ->take_all();
+  one_value_each(*verb->add_option("--set", o->settings.overrides,
+                                   "override a configuration value; may be repeated"));
   verb->add_option("--clock", o->clock,
                    "case (default): the clock of the measurement; auto: the machine's own")
       ->check(CLI::IsMember({"case", "auto"}));

@@ -16,6 +16,7 @@ int run(const RunOptions& options) {
   }
   auto settings = options.settings(options.machines[0]);
   if (!settings) return print(settings.error()), kWrongInput;
+  if (auto ok = options.check_outputs(); !ok) return print(ok.error()), kWrongInput;
   auto workload = run::load_workload(options.workload);
   if (!workload) return print(workload.error()), kWrongInput;
   auto report = run::run_in_child(*workload, *settings);
@@ -35,7 +36,8 @@ void add_run(CLI::App& app, Outcome& outcome) {
   auto options = std::make_shared<RunOptions>();
   options->add_to(*verb);
   verb->add_option("--trace", options->trace,
-                   "write a trace to this file: .pftrace, for ui.perfetto.dev");
+                   "write a trace to this file: .pftrace, for ui.perfetto.dev")
+      ->check(not_empty);
   verb->callback([options, &outcome] { outcome.exit_code = run(*options); });
 }
 

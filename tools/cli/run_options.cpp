@@ -3,9 +3,14 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 
+#include "sim/run/report.h"
 #include "tools/cli/console.h"
 
 namespace xpusim::cli {
+
+std::string not_empty(const std::string& text) { return text.empty() ? "is empty" : ""; }
+
+void one_value_each(CLI::Option& option) { option.take_all()->allow_extra_args(false); }
 
 int exit_code(const Diagnostics& problems) {
   for (const auto& d : problems.list())
@@ -15,12 +20,13 @@ int exit_code(const Diagnostics& problems) {
 
 void RunOptions::add_to(CLI::App& app) {
   app.add_option("workload", workload, "launch file (workloads/**.yaml)")->required();
-  app.add_option("--on", machines,
-                 "machine: a name in configs/ (h200, tpu_v5e) or a file; compare takes several")
-      ->required();
-  app.add_option("--set", overrides,
-                 "override a configuration value: gpu.sm.count=16; may be repeated")
-      ->take_all();
+  one_value_each(
+      *app.add_option(
+              "--on", machines,
+              "machine: a name in configs/ (h200, tpu_v5e) or a file; compare takes several")
+           ->required());
+  one_value_each(*app.add_option(
+      "--set", overrides, "override a configuration value: gpu.sm.count=16; may be repeated"));
   app.add_option("--values", values,
                  "on (default): compute and check values; off: only what addresses need")
       ->check(CLI::IsMember({"on", "off"}));
@@ -29,10 +35,11 @@ void RunOptions::add_to(CLI::App& app) {
       ->check(CLI::IsMember({"cold", "warm"}));
   app.add_option("--clock", clock,
                  "core clock: auto (default, the machine's own), or one such as 1.755GHz");
-  app.add_option("--from", from, "kernel form where a machine takes several: ttir, ttgir or mlir");
+  app.add_option("--from", from, "kernel form where a machine takes several: ttir, ttgir or mlir")
+      ->check(not_empty);
   app.add_option("--loop", loop, "rounds of all launches (1), from the second on with warm caches")
       ->check(CLI::Range(1, 1000000));
-  app.add_option("--json", json, "write the report as JSON to this file");
+  app.add_option("--json", json, "write the report as JSON to this file")->check(not_empty);
 }
 
 Expected<run::RunSettings> RunOptions::settings(const std::string& machine) const {
@@ -48,6 +55,18 @@ Expected<run::RunSettings> RunOptions::settings(const std::string& machine) cons
   if (!hz) return fail(hz.error());
   s.clock_hz = *hz;
   return s;
+}
+
+Expected<void> RunOptions::check_outputs() const {
+  Diagnostics problems;
+  for (const auto& file : {json, trace}) {
+    if (file.empty()) continue;
+    if (auto ok = run::check_writable(file); !ok) problems.append(ok.error());
+  }
+  if (!json.empty() && json == trace)
+    problems.error({json, 0, 0}, "the report and the trace cannot be one file");
+  if (problems.has_errors()) return fail(problems);
+  return {};
 }
 
 Expected<std::optional<std::uint64_t>> parse_clock(const std::string& text) {

@@ -7,7 +7,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace xpusim::cli {
 
@@ -21,10 +22,18 @@ struct RunOptions {
 
   void add_to(CLI::App& app);
   Expected<run::RunSettings> settings(const std::string& machine) const;
+  /// Whether the files to write can be written, before anything runs.
+  Expected<void> check_outputs() const;
 };
 
 /// The exit code for problems of a run: those with a place in what the user wrote are wrong input.
 int exit_code(const Diagnostics& problems);
+
+/// For CLI11's check: what is wrong with a text, or "".
+std::string not_empty(const std::string& text);
+
+/// Makes an option take one value each time it is given, so that a workload may follow it.
+void one_value_each(CLI::Option& option);
 
 /// `--clock`: "auto" or "case" leave the machine's own clock; else a quantity such as 1.755GHz.
 Expected<std::optional<std::uint64_t>> parse_clock(const std::string& text);
