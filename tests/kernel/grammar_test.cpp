@@ -141,12 +141,12 @@ TEST(Grammar, DotsNameThreeTypes) {
 TEST(Grammar, DescriptorsTakeAnIndexADimension) {
   const Module m = round_trip(
       "%p: !tt.ptr<f32>, %n: i32, %s: i64, %v: tensor<4x8xf32>",
-      R"(    %0 = tt.make_tensor_descriptor %p, [%n, %n], [%s, %s] : !tt.ptr<f32>, !tt.tensordesc<tensor<4x8xf32>>
+      R"(    %0 = tt.make_tensor_descriptor %p, [%n, %n], [%s, %s] : <f32>, <tensor<4x8xf32>>
     %1 = tt.descriptor_load %0[%n, %n] : !tt.tensordesc<tensor<4x8xf32>> -> tensor<4x8xf32>
     tt.descriptor_store %0[%n, %n], %1 : !tt.tensordesc<tensor<4x8xf32>>, tensor<4x8xf32>
     tt.descriptor_reduce add, %0[%n, %n], %v : !tt.tensordesc<tensor<4x8xf32>>, tensor<4x8xf32>
-    %2 = tt.make_tensor_ptr %p, [%s, %s], [%s, %s], [%n, %n] {order = array<i32: 1, 0>} : !tt.ptr<tensor<4x8xf32>>
-    %3 = tt.advance %2, [%n, %n] : !tt.ptr<tensor<4x8xf32>>)");
+    %2 = tt.make_tensor_ptr %p, [%s, %s], [%s, %s], [%n, %n] {order = array<i32: 1, 0>} : <tensor<4x8xf32>>
+    %3 = tt.advance %2, [%n, %n] : <tensor<4x8xf32>>)");
   EXPECT_EQ(only_op(m, "tt.make_tensor_descriptor").segments,
             (std::vector<std::uint32_t>{1, 2, 2}));
 }
@@ -261,9 +261,9 @@ TEST(Grammar, BranchesJumpBetweenBlocks) {
   const std::string text = R"(module {
   tt.func public @f(%c: i1, %x: f32) {
     cf.cond_br %c, ^bb1(%x : f32), ^bb2
-  ^bb1(%y: f32):
+  ^bb1(%y: f32):  // pred: ^bb0
     cf.br ^bb2
-  ^bb2:
+  ^bb2:  // 2 preds: ^bb0, ^bb1
     tt.return
   }
 }

@@ -30,7 +30,9 @@ const Op& only_op(const Module& module, std::string_view name);
 std::size_t count_ops(const Module& module, std::string_view name);
 
 std::string file_text(const std::string& path);
-/// A file below workloads/ whose name begins with `stem` and ends with `extension`.
+/// All kernels below workloads/ with this extension, wherever an ir/ folder lies.
+std::vector<std::string> kernel_files(const std::string& extension);
+/// Those of the measured families (without language/) whose name begins with `stem`.
 std::vector<std::string> workload_files(const std::string& stem, const std::string& extension);
 
 }  // namespace xpusim::kernel::testing

@@ -65,6 +65,7 @@ void define_math(Definitions& ops);
 void define_scf(Definitions& ops);
 void define_cf(Definitions& ops);
 void define_gpu(Definitions& ops);
+void define_llvm(Definitions& ops);
 void define_tt(Definitions& ops);
 void define_tt_tiles(Definitions& ops);
 void define_tt_memory(Definitions& ops);

@@ -61,8 +61,8 @@ void define_descriptors(Dialect& d) {
       .out("result:tensordesc")
       .types("shape = i32; strides = i64")
       .format(
-          "$base `,` `[` $shape `]` `,` `[` $strides `]` attr-dict `:` type($base) `,` "
-          "type($result)");
+          "$base `,` `[` $shape `]` `,` `[` $strides `]` attr-dict `:` params($base) `,` "
+          "params($result)");
   // desc, indices*; "cache", "evict".
   d.op("descriptor_load")
       .in("desc:tensordesc, indices*:int")
@@ -110,13 +110,13 @@ void define_descriptors(Dialect& d) {
       .types("shape = i64; strides = i64; offsets = i32")
       .format(
           "$base `,` `[` $shape `]` `,` `[` $strides `]` `,` `[` $offsets `]` attr-dict `:` "
-          "type($result)");
+          "params($result)");
   // ptr, offsets*.
   d.op("advance")
       .in("ptr:ptr, offsets*:int")
       .out("result:ptr")
       .types("ptr = result; offsets = i32")
-      .format("$ptr `,` `[` $offsets `]` attr-dict `:` type($result)");
+      .format("$ptr `,` `[` $offsets `]` attr-dict `:` params($result)");
 }
 
 }  // namespace

@@ -108,6 +108,24 @@ void define_ttng(Definitions& ops) {
           "type($src)")
       .verify(verify_coordinates)
       .effects(kReadsShared | kWritesGlobal | kAtomic | kAsync | kVisible);
+  // desc_ptr (128 bytes of global memory), global_address, box_dim*, global_dim*, global_stride*
+  // (bytes, all but the innermost), element_stride*; innermost dimension first. "elem_type",
+  // "interleave_layout", "swizzle_mode", "fill_mode".
+  d.op("tensormap_create")
+      .in("desc_ptr:ptr, global_address:ptr, box_dim*:int, global_dim*:int, global_stride*:int, "
+          "element_stride*:int")
+      .format(
+          "$desc_ptr `,` $global_address `,` `[` $box_dim `]` `,` `[` $global_dim `]` `,` `[` "
+          "$global_stride `]` `,` `[` $element_stride `]` attr-dict `:` signature")
+      .effects(kWritesGlobal);
+  d.op("tensormap_fenceproxy_acquire")
+      .in("desc_ptr:ptr")
+      .format("$desc_ptr attr-dict `:` type($desc_ptr)")
+      .effects(kBarrier);
+  d.op("reinterpret_tensor_descriptor")
+      .in("rawDesc:ptr")
+      .out("result:tensordesc")
+      .format("$rawDesc attr-dict `:` type($rawDesc) `to` type($result)");
   // "pendings": so many stores may still be under way.
   d.op("async_tma_store_wait").format("attr-dict").effects(kWaits);
 }

@@ -14,7 +14,8 @@
 //                          that dialect attribute
 //   ( ... $x^ ... )?     optional: printed if x is there, read if the text goes on as it begins
 //   type($x)             the type of a group (commas between the types of a variadic one)
-//   params($x)           the same without its mnemonic: <128x64xbf16, #shared, #smem>
+//   params($x)           the same of a pointer, a descriptor or a memdesc, without its mnemonic:
+//                          <f32>, <128x64xbf16, #shared, #smem>; reads either
 //   signature            (types of the operands) -> types of the results
 //   region               the next region in braces
 //   attr-dict            all other attributes in braces, if there are any

@@ -116,18 +116,31 @@ bool parse_group(Reading& r, const Element& e) {
   return value != nullptr;
 }
 
+/// The kind of type whose mnemonic `params` leaves out.
+TypeKind kind_of(TypeClass type_class) {
+  switch (type_class) {
+    case TypeClass::kPointer:
+      return TypeKind::kPointer;
+    case TypeClass::kTensorDesc:
+      return TypeKind::kTensorDesc;
+    default:
+      return TypeKind::kMemDesc;
+  }
+}
+
 bool parse_type_of(Reading& r, const Element& e) {
   Parser& p = r.parser;
   const OpInfo& info = *r.op.info;
   auto& types = r.types[e.slot];
   const bool operand = e.slot < info.operands.size();
-  const Arity arity =
-      operand ? info.operands[e.slot].arity : info.results[e.slot - info.operands.size()].arity;
+  const ValueGroup& group =
+      operand ? info.operands[e.slot] : info.results[e.slot - info.operands.size()];
+  const Arity arity = group.arity;
   r.typed[e.slot] = true;
   if (operand && arity != Arity::kOne && r.operands[e.slot].empty()) return true;
   if (arity == Arity::kVariadic) return p.parse_types(types);
-  const Type type =
-      e.kind == Element::Kind::kTypeParams && p.at("<") ? p.parse_memdesc_params() : p.parse_type();
+  const bool bare = e.kind == Element::Kind::kTypeParams && p.at("<");
+  const Type type = bare ? p.parse_type_params(kind_of(group.type_class)) : p.parse_type();
   if (type) types.push_back(type);
   return type != nullptr;
 }

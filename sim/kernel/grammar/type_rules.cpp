@@ -319,6 +319,9 @@ std::string assign_segments(Op& op) {
       op.segments.push_back(static_cast<std::uint32_t>(size));
       sum += static_cast<std::size_t>(size);
     }
+    const bool one_list =
+        info.operands.size() == 1 && info.operands[0].arity == Arity::kVariadic && sum == total;
+    if (one_list) op.segments.assign(1, static_cast<std::uint32_t>(total));
     if (op.segments.size() != info.operands.size() || sum != total)
       return "has wrong operandSegmentSizes";
     return "";

@@ -127,6 +127,10 @@ void Printer::name_region(const Region& region) {
   for (const auto& block : region.blocks) {
     labels_[block.get()] = block->label.empty() ? "bb" + std::to_string(unlabelled) : block->label;
     ++unlabelled;
+    if (!block->ops.empty()) {
+      for (const Block* to : block->ops.back()->successors)
+        predecessors_[to].push_back(block.get());
+    }
     for (const auto& arg : block->args) claim(*arg, claimed);
     for (const auto& op : block->ops) {
       for (std::size_t i = 0; i < op->results.size(); i = group_end(*op, i))
@@ -254,7 +258,23 @@ void Printer::block_label(const Block& block) {
     }
     out_ += ')';
   }
-  out_ += ":\n";
+  out_ += ':';
+  predecessors(block);
+  out_ += '\n';
+}
+
+void Printer::predecessors(const Block& block) {
+  const std::vector<const Block*>& from = predecessors_[&block];
+  if (from.empty()) {
+    const bool is_entry = block.parent && block.parent->blocks.front().get() == &block;
+    if (!is_entry) out_ += "  // no predecessors";
+    return;
+  }
+  out_ += from.size() == 1 ? "  // pred: " : "  // " + std::to_string(from.size()) + " preds: ";
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (i) out_ += ", ";
+    successor(*from[i]);
+  }
 }
 
 void Printer::region(const Region& region, bool show_entry, bool hide_yield) {

@@ -50,6 +50,7 @@ class Printer {
   void location(Loc loc);
   void result_names(const Op& op);
   void block_label(const Block& block);
+  void predecessors(const Block& block);  ///< the comment that MLIR writes behind a label
   void indent() { out_.append(static_cast<std::size_t>(depth_) * 2, ' '); }
 
   // Names: what the text had, made unique within what is visible.
@@ -68,6 +69,7 @@ class Printer {
   std::unordered_set<std::string> visible_;
   std::uint64_t next_number_ = 0;
   std::unordered_map<const Block*, std::string> labels_;
+  std::unordered_map<const Block*, std::vector<const Block*>> predecessors_;  ///< in textual order
 };
 
 }  // namespace xpusim::kernel

@@ -176,7 +176,11 @@ Type Parser::parse_shaped(TypeKind kind, const Token& start) {
   return context_.type(std::move(data));
 }
 
-Type Parser::parse_memdesc_params() { return parse_shaped(TypeKind::kMemDesc, token_); }
+Type Parser::parse_type_params(TypeKind kind) {
+  if (kind == TypeKind::kPointer) return parse_pointer_params();
+  if (kind == TypeKind::kTensorDesc) return parse_tensordesc_params();
+  return parse_shaped(kind, token_);
+}
 
 Type Parser::parse_pointer_params() {
   if (!expect("<", "after '!tt.ptr'")) return nullptr;

@@ -68,7 +68,8 @@ class Parser {
   bool parse_types(std::vector<Type>& types);                ///< a, b, c
   bool parse_parenthesized_types(std::vector<Type>& types);  ///< (a, b, c)
   bool parse_result_types(std::vector<Type>& types);         ///< a, or (a, b)
-  Type parse_memdesc_params();                               ///< <128x64xbf16, #shared, #smem>
+  /// The parameters of a type without its mnemonic: <f32>, <128x64xbf16, #shared, #smem>.
+  Type parse_type_params(TypeKind kind);
   Attr parse_attr();
   bool parse_attr_dict(NamedAttrs& attrs);  ///< {a = 1 : i32, b}
   bool parse_optional_attr_dict(NamedAttrs& attrs) { return !at("{") || parse_attr_dict(attrs); }
