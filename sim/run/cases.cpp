@@ -110,6 +110,7 @@ class CaseReader {
     const Json c = json_.value("counters", Json::object());
     if (c.contains("duration_ns")) {
       out_.measured_ns = c["duration_ns"].get<double>();
+      if (!(*out_.measured_ns > 0)) error("a measured duration_ns must be above 0");
       if (c.contains("cycles")) out_.clock_hz = c["cycles"].get<double>() / *out_.measured_ns * 1e9;
     }
   }
@@ -138,8 +139,9 @@ class CaseReader {
       error("lists too few kernels");
     out_.problem = out_.name;
     const Json m = json_.value("measured", Json::object());
-    if (m.contains("us"))
-      out_.measured_ns = (m["us"].get<double>() - m.value("overhead_us", 0.0)) * 1e3;
+    if (!m.contains("us")) return;
+    out_.measured_ns = (m["us"].get<double>() - m.value("overhead_us", 0.0)) * 1e3;
+    if (!(*out_.measured_ns > 0)) error("measured us less overhead_us must be above 0");
   }
 
   void counters() {

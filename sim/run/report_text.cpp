@@ -48,7 +48,7 @@ std::string energy_text(const LaunchReport& r) {
   std::string split;
   for (std::size_t i = 0; i < parts.size() && i < 3; ++i)
     split += fmt::format("{}{} {:.0f} %", i ? ", " : "", parts[i].component,
-                         100 * parts[i].microjoules / uj);
+                         uj > 0 ? 100 * parts[i].microjoules / uj : 0.0);
   return fmt::format("{}, {:.0f} W on the mean ({})", si(uj * 1e-6, "J"), uj * 1e3 / r.duration_ns,
                      split);
 }

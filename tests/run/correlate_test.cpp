@@ -94,6 +94,12 @@ TEST(Cases, MistakesNameTheCase) {
       problem(R"([{"name": "a", "kernels": ["x"], "measure": "slope"}])").find("too few kernels"),
       std::string::npos);
   EXPECT_NE(problem(R"([{"name": "a", "ir": 3}])").find("case a:"), std::string::npos);
+  EXPECT_NE(problem(R"([{"name": "a", "ir": "x", "counters": {"duration_ns": 0}}])")
+                .find("duration_ns must be above 0"),
+            std::string::npos);
+  EXPECT_NE(problem(R"([{"name": "a", "kernels": ["x"], "measured": {"us": 1, "overhead_us": 2}}])")
+                .find("must be above 0"),
+            std::string::npos);
 }
 
 }  // namespace
