@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "sim/config/set_value.h"
 #include "sim/config/tree.h"
 
 namespace xpusim::config {
@@ -171,33 +172,9 @@ void apply_override(Node& root, const std::string& text, Diagnostics& problems) 
     return;
   }
   set_origin(*value);
-  Node* node = &root;
-  std::string_view rest = std::string_view(text).substr(0, equals);
-  for (;;) {
-    const std::size_t dot = rest.find('.');
-    const std::string key(rest.substr(0, dot));
-    if (key.empty() || node->kind != Node::Kind::kMap) {
-      problems.error(
-          where, key.empty() ? fmt::format("'{}' has an empty key", text)
-                             : fmt::format("'{}': nothing can be set below a single value", text));
-      return;
-    }
-    Node* next = find_entry(*node, key);
-    if (next == nullptr) {
-      node->entries.emplace_back(key, Node{});
-      next = &node->entries.back().second;
-      next->origin = next->key_origin = where;
-      if (dot == std::string_view::npos) next->kind = Node::Kind::kScalar;
-    }
-    node = next;
-    if (dot == std::string_view::npos) break;
-    rest.remove_prefix(dot + 1);
-  }
-  if (node->kind == Node::Kind::kMap) {
-    problems.error(where, fmt::format("'{}': this is a map; set one of its entries", text));
-    return;
-  }
-  *node = std::move(*value);
+  auto done = set_value(root, std::string_view(text).substr(0, equals), std::move(*value));
+  if (!done)
+    problems.error(where, fmt::format("'{}': {}", text, done.error().list().front().message));
 }
 
 }  // namespace

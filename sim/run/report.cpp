@@ -9,6 +9,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "sim/run/tool.h"
+
 namespace xpusim::run {
 namespace fs = std::filesystem;
 namespace {
@@ -16,7 +18,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kSchema = "xpusim.report/1";
-constexpr const char* kTool = "xpusim 0.1.0";
 
 Json figure(const Figure& f) { return f ? Json(*f) : Json(nullptr); }
 

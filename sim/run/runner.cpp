@@ -66,14 +66,7 @@ Expected<std::shared_ptr<const kernel::Module>> read_kernel(const Workload& w,
                                                             const LaunchSpec& spec,
                                                             const Family& family,
                                                             const std::string& from) {
-  auto it = spec.kernel.find(family.name);
-  if (it == spec.kernel.end()) it = spec.kernel.find("");
-  if (it == spec.kernel.end())
-    return fail(spec.kernel_place(),
-                fmt::format("this launch has no kernel for the {} machines", family.name));
-  auto forms = forms_for(family, from);
-  if (!forms) return fail(forms.error());
-  auto file = find_kernel_file(relative_to(w.path, it->second), *forms, spec.kernel_place());
+  auto file = kernel_file(w, spec, family, from);
   if (!file) return fail(file.error());
   auto module = kernel::read_module_file(*file);
   if (!module) return fail(module.error());
@@ -128,8 +121,8 @@ Expected<std::string> find_machine_file(const std::string& on) {
     const fs::path file = fs::path(home) / "configs" / f.name / (on + ".yaml");
     if (fs::is_regular_file(file, ec)) return file.string();
   }
-  return fail({"--on", 0, 0}, fmt::format("no machine '{}' in configs/{}", on,
-                                          did_you_mean(on, machine_names())));
+  return fail({"--on", 0, 0},
+              fmt::format("no machine '{}' in configs/{}", on, did_you_mean(on, machine_names())));
 }
 
 Expected<LoadedMachine> load_machine(const std::string& on,
@@ -138,9 +131,13 @@ Expected<LoadedMachine> load_machine(const std::string& on,
   if (!file) return fail(file.error());
   auto config = config::load(*file, overrides);
   if (!config) return fail(config.error());
+  return make_machine(std::move(*config), *file);
+}
+
+Expected<LoadedMachine> make_machine(config::Node config, const std::string& file) {
   LoadedMachine m;
-  m.file = *file;
-  m.config = std::move(*config);
+  m.file = file;
+  m.config = std::move(config);
   Diagnostics problems;
   std::vector<std::string> known = {"schema", "name", "cost"};
   for (const auto& f : families()) known.push_back(f.name);
@@ -171,15 +168,32 @@ Expected<LoadedMachine> load_machine(const std::string& on,
   return m;
 }
 
+Expected<std::string> kernel_file(const Workload& w, const LaunchSpec& spec, const Family& family,
+                                  const std::string& from) {
+  auto it = spec.kernel.find(family.name);
+  if (it == spec.kernel.end()) it = spec.kernel.find("");
+  if (it == spec.kernel.end())
+    return fail(spec.kernel_place(),
+                fmt::format("this launch has no kernel for the {} machines", family.name));
+  auto forms = forms_for(family, from);
+  if (!forms) return fail(forms.error());
+  return find_kernel_file(relative_to(w.path, it->second), *forms, spec.kernel_place());
+}
+
 Expected<Report> run_workload(const Workload& workload, const RunSettings& settings) {
   auto loaded = load_machine(settings.machine, settings.overrides);
   if (!loaded) return fail(loaded.error());
+  return run_workload(workload, *loaded, settings);
+}
+
+Expected<Report> run_workload(const Workload& workload, const LoadedMachine& loaded,
+                              const RunSettings& settings) {
   Report report;
   report.workload = workload.name;
-  report.machine = loaded->machine->name();
-  report.machine_file = loaded->file;
-  report.config = loaded->config;
-  report.peaks = loaded->machine->peaks();
+  report.machine = loaded.machine->name();
+  report.machine_file = loaded.file;
+  report.config = loaded.config;
+  report.peaks = loaded.machine->peaks();
   report.expected_error = load_expected_error(report.machine);
 
   exec::DeviceMemory memory(report.peaks.hbm_bytes ? report.peaks.hbm_bytes
@@ -204,7 +218,7 @@ Expected<Report> run_workload(const Workload& workload, const RunSettings& setti
   std::vector<exec::Launch> launches;
   Diagnostics problems;
   for (const auto& spec : workload.launches) {
-    auto module = read_kernel(workload, spec, *loaded->family, settings.from);
+    auto module = read_kernel(workload, spec, *loaded.family, settings.from);
     if (!module) {
       problems.append(module.error());
       continue;
@@ -215,7 +229,7 @@ Expected<Report> run_workload(const Workload& workload, const RunSettings& setti
       problems.append(launch.error());
       continue;
     }
-    for (const auto& op : loaded->machine->unsupported(**module))
+    for (const auto& op : loaded.machine->unsupported(**module))
       problems.error({(*module)->file, 0, 0},
                      fmt::format("{} cannot run this kernel: {}", report.machine, op));
     launches.push_back(std::move(*launch));
@@ -227,7 +241,7 @@ Expected<Report> run_workload(const Workload& workload, const RunSettings& setti
       LaunchResult result;
       options.warm_caches = settings.warm_caches || i > 0;
       const auto start = std::chrono::steady_clock::now();
-      auto r = loaded->machine->launch(launch, memory, options);
+      auto r = loaded.machine->launch(launch, memory, options);
       if (!r) {
         report.failure = r.error();
         return report;

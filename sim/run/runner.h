@@ -41,10 +41,18 @@ std::vector<std::string> machine_names();
 Expected<std::string> find_machine_file(const std::string& on);
 Expected<LoadedMachine> load_machine(const std::string& on,
                                      const std::vector<std::string>& overrides);
+/// Makes the machine of a resolved configuration that came from `file`.
+Expected<LoadedMachine> make_machine(config::Node config, const std::string& file);
+/// The file that holds a launch's kernel for a family of machines; `from` as in RunSettings.
+Expected<std::string> kernel_file(const Workload& workload, const LaunchSpec& spec,
+                                  const Family& family, const std::string& from);
 
 /// Runs the launches of a workload in this process. Wrong input is an error before anything runs; a
 /// launch that fails (out of bounds, deadlock, ...) ends the run and is Report::failure.
 Expected<Report> run_workload(const Workload& workload, const RunSettings& settings);
+/// The same on a machine that is there already (settings.machine and overrides are not looked at).
+Expected<Report> run_workload(const Workload& workload, const LoadedMachine& machine,
+                              const RunSettings& settings);
 
 /// Diagnostics as text between processes.
 std::string pack_diagnostics(const Diagnostics& d);

@@ -155,14 +155,14 @@ TEST_F(Load, SaysWhatIsWrongWithAnOverride) {
             "--set: error: '=1' is not of the form a.b=value\n"
             "--set: error: 'gpu.sm=4': this is a map; set one of its entries\n"
             "--set: error: 'gpu.sm.count.x=1': nothing can be set below a single value\n"
-            "--set: error: 'gpu..x=1' has an empty key\n"
+            "--set: error: 'gpu..x=1': the path has an empty key\n"
             "--set: error: 'gpu.sm.count={a: 1}': the value must be a single value or a list\n"
             "--set: error: 'gpu.sm.count=': the value must be a single value or a list\n"
             "--set: error: 'gpu.sm.count=010': '010' looks like an octal number; write it without "
             "leading "
             "zeros, or quote it if it is a text\n"
             "--set: error: 'gpu.sm.count=[1': a ',' or the ']' that closes the list is missing\n"
-            "--set: error: 'gpu.sm.=1' has an empty key\n");
+            "--set: error: 'gpu.sm.=1': the path has an empty key\n");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "sim/config/diagnostics.h"
+#include "sim/run/tool.h"
 #include "tools/cli/console.h"
 #include "tools/cli/verbs.h"
 
@@ -30,13 +31,14 @@ int refuse(const CLI::App& app, const CLI::ParseError& e, const std::vector<std:
 }  // namespace xpusim::cli
 
 int main(int argc, char** argv) {
+  using namespace xpusim;
   using namespace xpusim::cli;
   register_machines();
   CLI::App app{
       "xpusim: a cycle-level simulator of TPUs and GPUs that runs real compiler output.\n"
       "Exit codes: 0 fine, 1 the run failed, 2 the input is wrong."};
   app.require_subcommand(1);
-  app.set_version_flag("--version", "xpusim 0.1.0");
+  app.set_version_flag("--version", run::kTool);
   Outcome outcome;
   add_run(app, outcome);
   add_compare(app, outcome);
