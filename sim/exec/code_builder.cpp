@@ -79,6 +79,7 @@ std::uint32_t CodeBuilder::new_slot(kernel::Type type) {
   info.dtype = info.is_pointer ? DType::kI64 : type->dtype;
   info.is_view =
       type->kind == kernel::TypeKind::kMemRef || type->kind == kernel::TypeKind::kMemDesc;
+  info.is_descriptor = type->kind == kernel::TypeKind::kTensorDesc;
   code_->slots.push_back(info);
   return static_cast<std::uint32_t>(code_->slots.size() - 1);
 }
@@ -239,6 +240,7 @@ void CodeBuilder::op(const Op& o) {
   if (name == "scf.while") return while_loop(o);
   if (name == "scf.if") return if_else(o);
   if (name == "tt.call" || name == "func.call") return call(o);
+  if (name == "tpu.region" || name == "tpu.trace") return inline_region(o);
   if (name == "tt.return" || name == "func.return") return function_return(o);
   branch(o);
 }

@@ -104,6 +104,26 @@ void CodeBuilder::if_else(const Op& o) {
   land(skip);
 }
 
+/// tpu.region, tpu.trace: runs once; what it yields are the op's results.
+void CodeBuilder::inline_region(const Op& o) {
+  std::vector<std::uint32_t> results;
+  for (const auto& r : o.results) results.push_back(define(*r));
+  if (o.regions.size() != 1 || o.regions[0]->blocks.size() != 1 ||
+      !o.regions[0]->blocks.front()->args.empty()) {
+    return problem(o, fmt::format("{} needs one region of one block without arguments", o.name()));
+  }
+  for (const auto& inner : o.regions[0]->blocks.front()->ops) {
+    if (inner->name() != "tpu.yield") {
+      op(*inner);
+    } else if (inner->operands.size() == results.size()) {
+      emit_copies(o, slots_of(inner->operands), results);
+    } else {
+      problem(*inner, fmt::format("tpu.yield of {} values to {} results", inner->operands.size(),
+                                  results.size()));
+    }
+  }
+}
+
 void CodeBuilder::branch(const Op& o) {
   const bool conditional = o.name() == "cf.cond_br";
   std::size_t next = 0, tested = 0;

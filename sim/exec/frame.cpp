@@ -27,7 +27,7 @@ Frame::Frame(std::shared_ptr<const Code> prepared, DeviceMemory* device, bool ev
   body = values ? code->body : without_payload(code->body);
   slots.resize(code->slots.size());
   live.resize(slots.size(), 1);
-  bool has_views = false;
+  bool has_views = false, has_descriptors = false;
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const SlotInfo& info = code->slots[i];
     slots[i].shape = info.shape;
@@ -35,10 +35,13 @@ Frame::Frame(std::shared_ptr<const Code> prepared, DeviceMemory* device, bool ev
     slots[i].is_pointer = info.is_pointer;
     live[i] = slots[i].count();
     has_views = has_views || info.is_view;
+    has_descriptors = has_descriptors || info.is_descriptor;
   }
   if (has_views) views.resize(slots.size());
+  if (has_descriptors) descriptors.resize(slots.size());
   counters.resize(code->loops);
   shared.resize(code->shared_allocations);
+  shared_written.resize(code->shared_allocations);
   hints.resize(code->sites.size(), 0);
   if (memory) counts.tensors.resize(memory->allocations().size());
 }
@@ -57,9 +60,16 @@ bool Frame::run_preamble() {
 void Frame::start() {
   trace.reset(code->sites.size());
   error = {};
+  pc = 0;
+}
+
+void Frame::start_block() {
   copies.clear();
   open_group = 0;
-  pc = 0;
+  bulk_stores = 0;
+  barriers.clear();
+  tensor_maps.clear();
+  start();
 }
 
 Interpreter::State Frame::advance() {

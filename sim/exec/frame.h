@@ -3,10 +3,14 @@
 // The state of one running block, and what handlers use to reach it.
 
 #include <array>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "sim/exec/code.h"
+#include "sim/exec/descriptor.h"
+#include "sim/exec/handlers/barriers.h"
+#include "sim/exec/intervals.h"
 #include "sim/exec/step_interpreter.h"
 
 namespace xpusim::exec {
@@ -24,17 +28,33 @@ struct Frame {
   std::vector<std::int64_t> live;      ///< elements of a slot that no mask has left out
   std::vector<std::int64_t> counters;  ///< iterations left, a loop
   std::vector<View> views;             ///< memrefs and memdescs, by slot
-  std::vector<std::vector<std::byte>> shared;  ///< shared memory, an allocation
+  std::vector<TensorDescriptor> descriptors;                ///< tensor descriptors, by slot
+  std::map<std::int64_t, TensorDescriptor> tensor_maps;     ///< those made on the device, by address
+  std::vector<std::vector<std::byte>> shared;               ///< shared memory, an allocation
+  std::vector<Intervals> shared_written;                    ///< the elements with a value, likewise
+  Barriers barriers;
   /// One end of an asynchronous copy that no wait has covered: elements begin .. end-1 of a buffer
-  /// (View::argument). `group`: a group of copies, or a semaphore.
+  /// (View::argument). `group`: a group of copies, an mbarrier or a semaphore.
   struct AsyncCopy {
     std::uint32_t buffer;
     std::int64_t group, begin, end;
     const kernel::Op* op;
     bool writes;
+    Shape shape, strides;    ///< which of the elements begin .. end-1: those of the view
+    std::int64_t bytes = 0;  ///< what its semaphore counts when it has arrived (a DMA's target)
+    std::int64_t phase = 0;  ///< of the mbarrier that covers it
   };
   std::vector<AsyncCopy> copies;
+  struct Semaphore {
+    std::int64_t key, count;  ///< of a DMA: bytes that have arrived and no wait has taken
+  };
+  std::vector<Semaphore> semaphores;    ///< those of this core; live as long as the launch
+  std::uint64_t random_key = 0;         ///< of the core's random bits, from their seed
+  std::uint64_t random_index = 0;       ///< elements drawn since the seed
+  bool random_seeded = false;
+  std::vector<std::int64_t> bounds;     ///< of a Mosaic kernel's grid, where the text leaves it open
   std::int64_t open_group = 0;       ///< groups of copies committed so far
+  std::int64_t bulk_stores = 0;      ///< copies by TMA from shared memory begun so far
   std::vector<std::uint32_t> hints;  ///< the allocation that a site touched last
   BlockTrace trace;
   WorkCounts counts;
@@ -55,6 +75,7 @@ struct Frame {
   /// Runs the instructions that do not depend on the block.
   bool run_preamble();
   void start();
+  void start_block();  ///< start(), with nothing left of the block before but the storage
   Interpreter::State advance();
   void perform();
   const kernel::Op* effect() const { return body[pc].op; }

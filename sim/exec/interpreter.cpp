@@ -22,14 +22,18 @@ class BlockInterpreter final : public Interpreter {
     frame_.grid = launch.grid;
     const auto& slots = frame_.code->arguments;
     for (std::size_t k = 0; k < slots.size() && k < launch.args.size(); ++k) {
-      bind(frame_.slots[slots[k]], launch.args[k]);
+      if (launch.args[k].descriptor && frame_.code->slots[slots[k]].is_descriptor) {
+        frame_.descriptors[slots[k]] = *launch.args[k].descriptor;
+      } else {
+        bind(frame_.slots[slots[k]], launch.args[k]);
+      }
     }
     frame_.run_preamble();
   }
 
   void start(const std::array<std::int64_t, 3>& id) override {
     frame_.id = id;
-    frame_.start();
+    frame_.start_block();
   }
   State advance() override { return frame_.advance(); }
   void perform() override { frame_.perform(); }

@@ -129,6 +129,8 @@ bool writes_memdesc(const Op& op) {
          std::any_of(op.results.begin(), op.results.end(), is_memdesc);
 }
 
+bool is_descriptor(const Value& v) { return v.type->kind == kernel::TypeKind::kTensorDesc; }
+
 bool is_payload(const Value& v) {
   return kernel::is_float(v.type->dtype) && !v.type->is_pointer_like();
 }
@@ -141,7 +143,7 @@ void Dependences::effect(const Op& op) {
   constexpr std::uint32_t kOutside = kernel::kWritesGlobal | kernel::kAtomic;
   const bool writes_shared_only = (op.info->effects & kOutside) == 0 && writes_memdesc(op);
   for (const Value* v : op.operands) {
-    const bool is_mask_or_address = v->type->is_pointer_like() ||
+    const bool is_mask_or_address = v->type->is_pointer_like() || is_descriptor(*v) ||
                                     v->type->dtype == kernel::DType::kI1 ||
                                     v->type->dtype == kernel::DType::kIndex;
     if (is_mask_or_address || (stores && !is_payload(*v) && !writes_shared_only)) need(v);
@@ -152,11 +154,11 @@ void Dependences::effect(const Op& op) {
   }
 }
 
-/// Whether an op takes a part of a memref or memdesc: where it lies is an address.
+/// Whether an op takes a part of a memref, a memdesc or a tensor: where it lies is an address.
 bool moves_view(const Op& op) {
   return std::any_of(op.operands.begin(), op.operands.end(), [](const Value* v) {
     return v->type->kind == kernel::TypeKind::kMemRef ||
-           v->type->kind == kernel::TypeKind::kMemDesc;
+           v->type->kind == kernel::TypeKind::kMemDesc || is_descriptor(*v);
   });
 }
 
@@ -187,6 +189,18 @@ void Dependences::visit(const Op& op) {
     return;
   }
   if (name == "cf.assert" || name == "tt.assert") need(op.operands[0]);
+  if (name == "tpu.prng_set_seed_32") {
+    for (const Value* seed : op.operands) need(seed);
+  }
+  if (name == "tpu.region" || name == "tpu.trace") {
+    const Op* yield = op.regions.empty() || op.regions[0]->blocks.empty() ||
+                              op.regions[0]->blocks.front()->ops.empty()
+                          ? nullptr
+                          : &terminator(*op.regions[0]);
+    for (std::size_t k = 0; yield && k < op.results.size() && k < yield->operands.size(); ++k) {
+      depends(op.result(k), yield->operands[k]);
+    }
+  }
   for (const auto& result : op.results) {
     for (const Value* v : op.operands) depends(result.get(), v);
   }

@@ -11,10 +11,22 @@ OpTable::OpTable() : entries_(kernel::op_count()) {
   add_atomics(*this);
   add_reductions(*this);
   add_buffers(*this);
+  add_memrefs(*this);
+  add_lanes(*this);
+  add_vectors(*this);
+  add_lane_reductions(*this);
+  add_semaphores(*this);
+  add_random(*this);
   add_products(*this);
   add_shared(*this);
   add_dma(*this);
   add_collectives(*this);
+  add_pairs(*this);
+  add_external(*this);
+  add_inline_assembly(*this);
+  add_descriptors(*this);
+  add_tma(*this);
+  add_barriers(*this);
   add_control(*this);
 }
 

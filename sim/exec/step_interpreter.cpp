@@ -41,9 +41,14 @@ class BufferStepInterpreter final : public StepInterpreter {
   BufferStepInterpreter(std::shared_ptr<const Code> code, Options options)
       : frame_(std::move(code), nullptr, options.values) {
     bind_types(frame_);
+    if (const kernel::Attr bounds = frame_.code->entry->op->attr("iteration_bounds"))
+      frame_.bounds = bounds->int_list();
     frame_.run_preamble();
   }
 
+  void set_bounds(std::span<const std::int64_t> bounds) override {
+    frame_.bounds.assign(bounds.begin(), bounds.end());
+  }
   void bind(std::size_t argument, const Buffer& buffer) override {
     bind_buffer(frame_, argument, buffer);
   }
@@ -67,6 +72,13 @@ class BufferStepInterpreter final : public StepInterpreter {
   }
   const BlockTrace& trace() const override { return frame_.trace; }
   BlockTrace& trace() override { return frame_.trace; }
+  bool finish() override {
+    if (!frame_.copies.empty()) {
+      const kernel::Op& op = *frame_.copies.front().op;
+      frame_.error = {"the kernel ends before it has waited for this copy", op.line()};
+    }
+    return frame_.copies.empty();
+  }
   const ExecError& error() const override { return frame_.error; }
   const WorkCounts& counts() const override { return frame_.counts; }
 

@@ -49,9 +49,15 @@ class StepInterpreter {
   /// Binds a memref argument in `any` or HBM memory to a tensor in device memory.
   virtual void bind(std::size_t argument, DeviceMemory& memory, const Allocation& tensor) = 0;
 
-  /// Begins the step at these grid indices.
+  /// The extents of the grid, where the kernel's text leaves one open and the kernel asks for it.
+  virtual void set_bounds(std::span<const std::int64_t> bounds) = 0;
+
+  /// Begins the step at these grid indices. Copies, semaphores and the seed of random bits live on
+  /// from step to step.
   virtual void start(std::span<const std::int64_t> grid_index) = 0;
   virtual State advance() = 0;  ///< as Interpreter::advance
+  /// After the last step: false if a copy was never waited for.
+  virtual bool finish() = 0;
   virtual void perform() = 0;   ///< as Interpreter::perform: a DMA copies, a semaphore counts
   virtual const kernel::Op* effect() const = 0;
   /// What a memref operand of the effect (or of any op that has run) stands for now.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/exec/handlers/views.h"
+
 namespace xpusim::exec {
 namespace {
 
@@ -12,12 +14,28 @@ std::pair<std::int64_t, std::int64_t> extent(const View& v) {
   return {v.offset, end};
 }
 
+/// Whether a copy that goes on touches an element of a view of the same buffer.
+bool overlaps(const Frame::AsyncCopy& copy, const View& view) {
+  View other;
+  other.offset = copy.begin;
+  other.shape = copy.shape;
+  other.strides = copy.strides;
+  bool found = false;
+  for_view_runs(view, all_of(view), [&](std::int64_t at, std::int64_t, std::int64_t n) {
+    if (found || at >= copy.end || at + n <= copy.begin) return;
+    for_view_runs(other, all_of(other), [&](std::int64_t from, std::int64_t, std::int64_t m) {
+      found = found || (at < from + m && from < at + n);
+    });
+  });
+  return found;
+}
+
 }  // namespace
 
 void begin_copy(Frame& f, const Instruction& in, const View& view, std::int64_t group,
                 bool writes) {
   const auto [begin, end] = extent(view);
-  f.copies.push_back({view.argument, group, begin, end, in.op, writes});
+  f.copies.push_back({view.argument, group, begin, end, in.op, writes, view.shape, view.strides});
 }
 
 bool check_finished(Frame& f, const Instruction& in, const View& view, bool writes) {
@@ -25,7 +43,7 @@ bool check_finished(Frame& f, const Instruction& in, const View& view, bool writ
   const auto [begin, end] = extent(view);
   for (const Frame::AsyncCopy& copy : f.copies) {
     if (copy.buffer != view.argument || copy.end <= begin || end <= copy.begin) continue;
-    if (!writes && !copy.writes) continue;
+    if ((!writes && !copy.writes) || !overlaps(copy, view)) continue;
     f.fail(in,
            fmt::format("race: {} {} memory that the asynchronous copy of line {} may still be {}; "
                        "a wait has to come first",

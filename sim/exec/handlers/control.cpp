@@ -50,6 +50,7 @@ Step copy_slots(Frame& f, const Instruction& in) {
     assign(f.slots[to], f.slots[from]);
     f.live[to] = f.live[from];
     if (f.code->slots[from].is_view) f.views[to] = f.views[from];
+    if (f.code->slots[from].is_descriptor) f.descriptors[to] = f.descriptors[from];
   }
   return Step::kNext;
 }
@@ -84,13 +85,22 @@ Step next_for(Frame& f, const Instruction& in) {
 Step finish(Frame&, const Instruction&) { return Step::kDone; }
 
 void add_control(OpTable& table) {
-  for (const auto* name :
-       {"scf.for", "scf.while", "scf.if", "scf.yield", "scf.condition", "cf.br", "cf.cond_br",
-        "tt.call", "func.call", "tt.return", "func.return", "tt.reduce.return"}) {
+  for (const auto* name : {"scf.for", "scf.while", "scf.if", "scf.yield", "scf.condition", "cf.br",
+                           "cf.cond_br", "tt.call", "func.call", "tt.return", "func.return",
+                           "tt.reduce.return", "tpu.region", "tpu.trace", "tpu.yield"}) {
     table.add({.name = name, .pure = false});
   }
   for (const auto* name : {"cf.assert", "tt.assert"}) {
     table.add({.name = name, .run = check_assertion, .pure = false});
+  }
+  // Spans of a trace, what a kernel prints for its author, and waiting itself change nothing.
+  for (const auto* name : {"tpu.trace_start", "tpu.trace_stop", "tpu.trace_value", "tpu.log",
+                           "tpu.log_buffer", "tpu.delay"}) {
+    table.add({.name = name, .run = nothing, .pure = false});
+  }
+  // What is printed goes nowhere, and a promise to the compiler is not checked.
+  for (const auto* name : {"tt.print", "llvm.intr.assume"}) {
+    table.add({.name = name, .run = nothing, .pure = false});
   }
   for (const auto* name : {"gpu.barrier", "ttg.barrier"}) {
     table.add({.name = name, .run = stop, .pure = false, .perform = nothing});

@@ -1,25 +1,24 @@
-// tpu.enqueue_dma and its wait, and the other ops on semaphores. Each stops the block, so that the
-// machine can give it its time. The data moves when the copy starts; it may be used after the wait.
+// tpu.enqueue_dma and its wait. Each stops the block, so that the machine can give it its time. The
+// data moves when the copy starts; it may be used after the wait. Copies on one semaphore are taken
+// to end in the order of their start: a kernel that waits for the second of two by the bytes of the
+// first is not found out.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
 
+#include "sim/exec/dense.h"
 #include "sim/exec/handlers/async.h"
+#include "sim/exec/handlers/semaphores.h"
 #include "sim/exec/handlers/views.h"
 #include "sim/exec/op_table.h"
 
 namespace xpusim::exec {
 namespace {
 
-enum Operand : std::size_t { kSource, kSourceSemaphore, kTarget, kTargetSemaphore, kDevice };
-enum WaitOperand : std::size_t { kSemaphore, kWaitSource, kWaitTarget };
-
-/// Semaphores are told apart by argument and element.
-std::int64_t semaphore_key(const View& v) {
-  return (static_cast<std::int64_t>(v.argument) << 32) | v.offset;
-}
+enum Operand : std::size_t { kSource, kSourceSemaphore, kTarget, kTargetSemaphore, kDevice, kCore };
+constexpr std::size_t kSemaphore = 0;  // of a wait; its last memref tells how much it waits for
 
 View& view_of(Frame& f, const Instruction& in, std::size_t k) { return f.views[f.slot(in, k)]; }
 
@@ -59,16 +58,42 @@ std::int64_t elements(const View& v) {
   return n;
 }
 
+std::int64_t bytes_of(const View& v) { return elements(v) * kernel::byte_size(v.dtype); }
+
+/// A tensor that began as unwritten may only be copied where something was written.
+bool is_written(Frame& f, const Instruction& in, const View& source) {
+  const Allocation* a = source.address != 0 ? f.memory->find(source.address) : nullptr;
+  if (!a || a->init.kind != Init::Kind::kUnwritten) return true;
+  const auto size = static_cast<std::uint64_t>(kernel::byte_size(source.dtype));
+  bool fine = true;
+  for_view_runs(source, all_of(source), [&](std::int64_t at, std::int64_t, std::int64_t n) {
+    fine =
+        fine && !f.memory->first_unwritten(source.address + static_cast<std::uint64_t>(at) * size,
+                                           static_cast<std::uint64_t>(n) * size);
+  });
+  if (!fine) {
+    f.fail(in,
+           fmt::format("the DMA copies a part of tensor '{}' that nothing has written", a->name));
+  }
+  return fine;
+}
+
 Step enqueue(Frame& f, const Instruction& in) {
   const View& source = view_of(f, in, kSource);
   const View& target = view_of(f, in, kTarget);
-  if (f.has(in, kDevice)) {
-    return f.fail(in, "a copy to another device: the executor runs one device");
+  if (f.has(in, kDevice) || f.has(in, kCore)) {
+    return f.fail(
+        in, "a remote copy, to another device or core: the executor runs one core of one chip");
   }
-  if (elements(source) != elements(target) || source.dtype != target.dtype) {
-    return f.fail(in, "the source and the target of a DMA differ in size");
+  if (source.shape != target.shape || source.dtype != target.dtype) {
+    return f.fail(in, fmt::format("a DMA of [{}] {} to [{}] {}: source and target differ",
+                                  fmt::join(source.shape, ", "), kernel::name(source.dtype),
+                                  fmt::join(target.shape, ", "), kernel::name(target.dtype)));
   }
-  if (!check_finished(f, in, source) || !check_finished(f, in, target, true)) return Step::kFail;
+  if (!check_finished(f, in, source) || !check_finished(f, in, target, true) ||
+      !is_written(f, in, source)) {
+    return Step::kFail;
+  }
   return Step::kEffect;
 }
 
@@ -78,6 +103,7 @@ Step perform_enqueue(Frame& f, const Instruction& in) {
   const std::int64_t key = semaphore_key(view_of(f, in, kTargetSemaphore));
   begin_copy(f, in, source, key, false);
   begin_copy(f, in, target, key, true);
+  f.copies.back().bytes = bytes_of(target);
   const auto size = static_cast<std::size_t>(kernel::byte_size(source.dtype));
   if (holds_payload(f, source) && holds_payload(f, target)) {
     write_bytes(f, target, size, read_bytes(f, source, size));
@@ -85,22 +111,50 @@ Step perform_enqueue(Frame& f, const Instruction& in) {
   return Step::kNext;
 }
 
-Step stop(Frame&, const Instruction&) { return Step::kEffect; }
+/// Copies on a semaphore end, the oldest first, until it has counted so many bytes; false if there
+/// are no more.
+bool finish_copies(Frame& f, std::int64_t key, std::int64_t bytes) {
+  std::int64_t& arrived = semaphore_count(f, key);
+  while (arrived < bytes) {
+    const auto source = std::find_if(f.copies.begin(), f.copies.end(),
+                                     [key](const Frame::AsyncCopy& c) { return c.group == key; });
+    if (source == f.copies.end()) return false;
+    arrived += (source + 1)->bytes;  // a copy's two ends lie side by side
+    f.copies.erase(source, source + 2);
+  }
+  return true;
+}
 
-/// The oldest copy on this semaphore is over: its source and its target.
+/// A wait counts the bytes of its target, whatever has copied them.
+Step wait(Frame& f, const Instruction& in) {
+  const std::int64_t key = semaphore_key(view_of(f, in, kSemaphore));
+  std::int64_t coming = semaphore_count(f, key);
+  for (const Frame::AsyncCopy& c : f.copies) coming += c.group == key ? c.bytes : 0;
+  const std::int64_t wanted = bytes_of(view_of(f, in, static_cast<std::size_t>(in.immediate)));
+  if (coming >= wanted) return Step::kEffect;
+  return f.fail(in,
+                fmt::format("deadlock: it waits for {} B on semaphore {}, but copies of only {} "
+                            "B have been started on it",
+                            wanted, in.op->operands[kSemaphore]->name, coming));
+}
+
 Step perform_wait(Frame& f, const Instruction& in) {
   const std::int64_t key = semaphore_key(view_of(f, in, kSemaphore));
-  for (int ends = 0; ends < 2; ++ends) {
-    const auto it = std::find_if(f.copies.begin(), f.copies.end(),
-                                 [key](const Frame::AsyncCopy& c) { return c.group == key; });
-    if (it != f.copies.end()) f.copies.erase(it);
-  }
+  const std::int64_t wanted = bytes_of(view_of(f, in, static_cast<std::size_t>(in.immediate)));
+  if (!finish_copies(f, key, wanted)) return f.fail(in, "a wait for a copy that nobody started");
+  semaphore_count(f, key) -= wanted;
   return Step::kNext;
 }
 
-Step device(Frame& f, const Instruction& in) {
-  f.result(in).form = TileForm::kSplat;
-  f.result(in).bits = 0;
+/// The memref whose bytes it waits for: wait_dma2 has semaphore, src, dst; wait_dma semaphore, ref.
+std::string_view prepare_wait(const kernel::Op& op, Instruction& in) {
+  in.immediate = op.name() == "tpu.wait_dma" ? 1 : 2;
+  return "";
+}
+
+/// This chip and this core are number 0.
+Step zero(Frame& f, const Instruction& in) {
+  set_integer(f.result(in), 0);
   return Step::kNext;
 }
 
@@ -108,8 +162,16 @@ Step device(Frame& f, const Instruction& in) {
 
 void add_dma(OpTable& table) {
   table.add({.name = "tpu.enqueue_dma", .run = enqueue, .pure = false, .perform = perform_enqueue});
-  table.add({.name = "tpu.wait_dma2", .run = stop, .pure = false, .perform = perform_wait});
-  table.add({.name = "tpu.device_id", .run = device});
+  for (const auto* name : {"tpu.wait_dma2", "tpu.wait_dma"}) {
+    table.add({.name = name,
+               .run = wait,
+               .pure = false,
+               .perform = perform_wait,
+               .prepare = prepare_wait});
+  }
+  for (const auto* name : {"tpu.device_id", "tpu.core_id", "tpu.subcore_id"}) {
+    table.add({.name = name, .run = zero});
+  }
 }
 
 }  // namespace xpusim::exec

@@ -40,20 +40,42 @@ std::string_view prepare_range(const kernel::Op& op, Instruction& in) {
   return "";
 }
 
+std::vector<std::int64_t> iota_dimensions(const kernel::Op& op) {
+  const kernel::Attr dimensions = op.attr("dimensions");
+  return dimensions ? dimensions->int_list() : std::vector<std::int64_t>{};
+}
+
+/// Counts through its dimensions, the last of them fastest.
 Step iota(Frame& f, const Instruction& in) {
-  make_range(0, f.result(in), static_cast<int>(in.immediate));
+  Tile& out = f.result(in);
+  const std::vector<std::int64_t> dimensions = iota_dimensions(*in.op);
+  if (dimensions.size() == 1) {
+    make_range(0, out, static_cast<int>(dimensions[0]));
+    return Step::kNext;
+  }
+  std::int64_t stride = 1;
+  out.form = TileForm::kAffine;
+  out.affine = {};
+  for (std::size_t k = dimensions.size(); k-- > 0;) {
+    Digit digit;
+    digit.stride = stride;
+    digit.dim = static_cast<std::uint8_t>(dimensions[k]);
+    out.affine.digits.push_back(digit);
+    stride *= out.shape[digit.dim];
+  }
   return Step::kNext;
 }
 
-std::string_view prepare_iota(const kernel::Op& op, Instruction& in) {
-  const kernel::Attr dimensions = op.attr("dimensions");
-  const auto list = dimensions ? dimensions->int_list() : std::vector<std::int64_t>{};
-  if (list.size() != 1) return "an iota over other than one dimension is not supported";
-  in.immediate = list[0];
-  return in.immediate >= 0 &&
-                 in.immediate < static_cast<std::int64_t>(op.result()->type->shape.size())
-             ? ""
-             : "no such dimension";
+std::string_view prepare_iota(const kernel::Op& op, Instruction&) {
+  std::vector<std::int64_t> list = iota_dimensions(op);
+  const auto rank = static_cast<std::int64_t>(op.result()->type->shape.size());
+  if (list.empty() || list.size() > 8) return "an iota over no or too many dimensions";
+  std::sort(list.begin(), list.end());
+  if (list.front() < 0 || list.back() >= rank) return "no such dimension";
+  if (std::adjacent_find(list.begin(), list.end()) != list.end()) return "a dimension comes twice";
+  const kernel::DType d = op.result()->type->dtype;
+  return list.size() == 1 || d == DType::kI32 || d == DType::kI64 ? ""
+                                                                  : "its elements are too narrow";
 }
 
 Step spread(Frame& f, const Instruction& in) {

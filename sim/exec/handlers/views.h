@@ -6,6 +6,9 @@
 
 namespace xpusim::exec {
 
+/// What fills memory whose contents are undefined: floats read as NaN.
+inline constexpr std::byte kUnwrittenByte{0xff};
+
 /// The part of a view that an op touches: `shape` elements from `base`, in elements of the view's
 /// buffer.
 struct Part {

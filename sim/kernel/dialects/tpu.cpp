@@ -106,6 +106,9 @@ void define_control(Dialect& d) {
       .effects(kVisible);
   d.op("sem_barrier").out("semaphore:memref").format("attr-dict `:` type($semaphore)");
   d.op("sem_alloc").out("result:memref").format("attr-dict `:` type($result)");
+  for (const auto mnemonic : {"core_id", "subcore_id"}) {
+    d.op(mnemonic).out("result").types("result = i32").format("attr-dict `:` type($result)");
+  }
   // "message", "level": spans of the trace, no work; generic form only.
   d.op("trace_start");
   d.op("trace_stop");
@@ -129,12 +132,42 @@ void define_control(Dialect& d) {
       .effects(kVisible);
 }
 
+/// Ops whose custom form is not documented: they are read in generic form, with operands as they
+/// come.
+void define_generic(Dialect& d) {
+  const auto generic = [&](std::string_view mnemonic, std::uint32_t effects) {
+    d.op(mnemonic).in("operands*").out("results*").effects(effects);
+  };
+  // The older wait: semaphore, ref.
+  d.op("wait_dma").in("semaphore:memref, ref:memref").effects(kWaits | kVisible);
+  generic("enqueue_indirect_dma",
+          kReadsGlobal | kWritesGlobal | kReadsShared | kWritesShared | kAsync | kVisible);
+  generic("wait_indirect_dma", kWaits | kVisible);
+  generic("barrier", kBarrier | kVisible);
+  generic("fetch_and_add_sync", kAtomic | kVisible);
+  generic("trace_value", kVisible);
+  generic("log_buffer", kVisible);
+  generic("internal_scratch", kPure);
+  for (const auto mnemonic : {"load", "shuffled_load"}) generic(mnemonic, kReadsShared);
+  for (const auto mnemonic : {"store", "shuffled_store"}) generic(mnemonic, kWritesShared);
+  // What the compiler's later passes make of matrix products: state in the matrix unit.
+  for (const auto mnemonic :
+       {"matmul_push_rhs", "matmul_acc_lhs", "matmul_pop", "matmul_lhs_fifo", "matmul_pop_fifo"}) {
+    generic(mnemonic, kVisible);
+  }
+  for (const auto mnemonic :
+       {"scan_count", "broadcast_in_sublanes", "create_subelement_mask", "sublane_shuffle"}) {
+    generic(mnemonic, kPure);
+  }
+}
+
 }  // namespace
 
 void define_tpu(Definitions& ops) {
   Dialect d("tpu", ops);
   define_memory(d);
   define_control(d);
+  define_generic(d);
 }
 
 }  // namespace xpusim::kernel
