@@ -51,6 +51,7 @@ struct SlotInfo {
   DType dtype = DType::kNone;
   bool is_pointer = false;
   bool is_view = false;  ///< a memref or memdesc: its View lies in Frame::views
+  bool is_descriptor = false;  ///< a tensor descriptor, in Frame::descriptors
 };
 
 /// A region that an op runs by itself (the combination of a reduction), over whole tiles at a time.

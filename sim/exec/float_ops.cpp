@@ -109,6 +109,14 @@ std::int64_t saturate(DType d, bool is_unsigned, double v) {
   return static_cast<std::int64_t>(v);
 }
 
+/// A value rounded towards zero: the pattern next to it, if rounding to nearest went away from
+/// zero.
+double truncated(DType d, double v) {
+  const double nearest = rounded(d, v);
+  if (!(std::fabs(nearest) > std::fabs(v))) return nearest;
+  return decode(d, encode(d, v) - 1);
+}
+
 /// Integer to the nearest T in one rounding.
 template <class T>
 T from_integer(DType d, bool is_unsigned, std::int64_t v) {
@@ -191,6 +199,23 @@ void convert_float(const Tile& a, Tile& out) {
     dense_storage(out);
     for_chunks(out.count(), [&](std::int64_t start, std::int64_t n) {
       write_floats(out, start, n, ra.at(start, n));
+    });
+  }
+}
+
+void convert_float_towards_zero(const Tile& a, Tile& out) {
+  if (is_unknown(a)) {
+    out.form = TileForm::kUnknown;
+  } else if (is_splat(a)) {
+    set_float(out, truncated(out.dtype, a.real));
+  } else {
+    ChunkReader<double> ra(a);
+    dense_storage(out);
+    double result[kChunk];
+    for_chunks(out.count(), [&](std::int64_t start, std::int64_t n) {
+      const double* x = ra.at(start, n);
+      for (std::int64_t i = 0; i < n; ++i) result[i] = truncated(out.dtype, x[i]);
+      write_floats(out, start, n, result);
     });
   }
 }

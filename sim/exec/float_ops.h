@@ -25,6 +25,8 @@ enum class FloatOp : std::uint8_t {
   kPow,
   kAtan2,
   kCopySign,
+  kHypot,
+  kFdim,
   kNeg,
   kAbs,
   kExp,
@@ -42,6 +44,18 @@ enum class FloatOp : std::uint8_t {
   kTanh,
   kAtan,
   kErf,
+  kErfc,
+  kExp10,
+  kCbrt,
+  kAsin,
+  kAcos,
+  kSinh,
+  kCosh,
+  kAsinh,
+  kAcosh,
+  kAtanh,
+  kLgamma,
+  kTgamma,
   kFloor,
   kCeil,
   kTrunc,
@@ -62,6 +76,7 @@ void float_run(FloatOp op, const double* a, const double* b, const double* c, st
 /// `predicate` as MLIR numbers those of arith.cmpf.
 void compare_floats(int predicate, const Tile& a, const Tile& b, Tile& out);
 void convert_float(const Tile& a, Tile& out);  ///< extf, truncf, fp_to_fp
+void convert_float_towards_zero(const Tile& a, Tile& out);
 void integer_to_float(const Tile& a, bool is_unsigned, Tile& out);
 /// Towards zero, saturating; NaN gives 0 (as PTX cvt.rzi).
 void float_to_integer(const Tile& a, bool is_unsigned, Tile& out);

@@ -70,8 +70,47 @@ bool binary_run(FloatOp op, const T* a, const T* b, std::int64_t n, T* out) {
     case FloatOp::kCopySign:
       each(a, b, n, out, [](T x, T y) { return std::copysign(x, y); });
       return true;
+    case FloatOp::kHypot:
+      each(a, b, n, out, [](T x, T y) { return std::hypot(x, y); });
+      return true;
+    case FloatOp::kFdim:
+      each(a, b, n, out, [](T x, T y) { return std::fdim(x, y); });
+      return true;
     default:
       return false;
+  }
+}
+
+/// Functions that only calls of the vendor's library reach.
+template <class T>
+void library_run(FloatOp op, const T* a, std::int64_t n, T* out) {
+  switch (op) {
+    case FloatOp::kErfc:
+      return each(a, n, out, [](T v) { return std::erfc(v); });
+    case FloatOp::kExp10:
+      return each(a, n, out, [](T v) { return std::pow(T(10), v); });
+    case FloatOp::kCbrt:
+      return each(a, n, out, [](T v) { return std::cbrt(v); });
+    case FloatOp::kAsin:
+      return each(a, n, out, [](T v) { return std::asin(v); });
+    case FloatOp::kAcos:
+      return each(a, n, out, [](T v) { return std::acos(v); });
+    case FloatOp::kSinh:
+      return each(a, n, out, [](T v) { return std::sinh(v); });
+    case FloatOp::kCosh:
+      return each(a, n, out, [](T v) { return std::cosh(v); });
+    case FloatOp::kAsinh:
+      return each(a, n, out, [](T v) { return std::asinh(v); });
+    case FloatOp::kAcosh:
+      return each(a, n, out, [](T v) { return std::acosh(v); });
+    case FloatOp::kAtanh:
+      return each(a, n, out, [](T v) { return std::atanh(v); });
+    case FloatOp::kLgamma:
+      return each(a, n, out, [](T v) { return std::lgamma(v); });
+    case FloatOp::kTgamma:
+      return each(a, n, out, [](T v) { return std::tgamma(v); });
+    default:
+      return;
   }
 }
 
@@ -148,7 +187,7 @@ void unary_run(FloatOp op, const T* a, std::int64_t n, T* out) {
       y = x.rint();
       break;
     default:
-      break;
+      library_run(op, a, n, out);
   }
 }
 

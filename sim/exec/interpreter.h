@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/exec/descriptor.h"
 #include "sim/exec/memory.h"
 #include "sim/exec/tile.h"
 #include "sim/kernel/ir.h"
@@ -20,10 +21,11 @@ namespace xpusim::exec {
 
 /// The value bound to one parameter of a kernel.
 struct Argument {
-  enum class Kind { kPointer, kInteger, kFloat } kind = Kind::kInteger;
+  enum class Kind { kPointer, kInteger, kFloat, kDescriptor } kind = Kind::kInteger;
   std::int64_t bits = 0;  ///< address or integer
   double real = 0;
-  std::string tensor;  ///< kPointer: the allocation's name
+  std::string tensor;  ///< kPointer, kDescriptor: the allocation's name
+  std::shared_ptr<const TensorDescriptor> descriptor;  ///< kDescriptor
 };
 
 /// A kernel with its arguments bound, ready to be run by a machine.

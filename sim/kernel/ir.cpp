@@ -58,6 +58,14 @@ std::string_view loc_name(Loc loc) {
                                             : std::string_view();
 }
 
+std::string_view parameter_name(const Value& parameter) {
+  std::string_view name = parameter.name;
+  for (Loc loc = parameter.loc; loc && loc->kind == LocKind::kName; loc = loc->child) {
+    name = loc->file_or_name;
+  }
+  return name;
+}
+
 std::string_view Op::name() const { return info->name; }
 
 Attr Op::attr(std::string_view key) const {

@@ -163,6 +163,10 @@ struct Value {
   Loc loc = nullptr;
 };
 
+/// The name that a function's parameter has in the source. A compiler that renames it on the way
+/// wraps the name that it had: the innermost one counts.
+std::string_view parameter_name(const Value& parameter);
+
 struct Block {
   std::vector<std::unique_ptr<Value>> args;
   std::vector<std::unique_ptr<Op>> ops;

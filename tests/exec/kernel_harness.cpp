@@ -71,7 +71,8 @@ Launch KernelRun::launch(std::array<std::int64_t, 3> grid) const {
   l.function = module_->kernel();
   l.grid = grid;
   for (const auto& arg : l.function->entry().args) {
-    const auto it = args_.find(arg->name);
+    auto it = args_.find(arg->name);
+    if (it == args_.end()) it = args_.find(std::string(kernel::parameter_name(*arg)));
     if (it == args_.end()) std::cerr << "no argument for " << arg->name << "\n";
     l.args.push_back(it == args_.end() ? Argument{} : it->second);
   }

@@ -28,6 +28,9 @@ bool check_access(Frame& f, const Instruction& in, AccessKind kind, const Tile& 
 void fetch(Frame& f, const Tile& pointers, const Tile* mask, const Tile* other, const Touch& touch,
            Tile& out);
 
+/// Writes what a checked access touches.
+void put(Frame& f, const Tile& pointers, const Tile* mask, const Touch& touch, const Tile& value);
+
 /// A dimension along which an affine pointer tile is contiguous, or -1.
 int contiguous_dimension(const Affine& pointers, const Shape& shape, std::size_t element_size);
 

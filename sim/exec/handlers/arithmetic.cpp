@@ -58,6 +58,7 @@ enum class Cast : std::uint8_t {
   kSigned,
   kUnsigned,
   kFloat,
+  kFloatTowardsZero,
   kFromSigned,
   kFromUnsigned,
   kToSigned,
@@ -78,6 +79,9 @@ Step cast(Frame& f, const Instruction& in) {
     case Cast::kFloat:
       convert_float(a, out);
       break;
+    case Cast::kFloatTowardsZero:
+      convert_float_towards_zero(a, out);
+      break;
     case Cast::kFromSigned:
       integer_to_float(a, false, out);
       break;
@@ -96,6 +100,35 @@ Step cast(Frame& f, const Instruction& in) {
   }
   f.live[in.result] = f.live[f.slot(in, 0)];
   return Step::kNext;
+}
+
+/// tt.fp_to_fp: "rounding" rtz 0, rtne 1; left out where the result is wider.
+std::string_view prepare_float_cast(const kernel::Op& op, Instruction& in) {
+  constexpr std::int64_t kTowardsZero = 0;
+  if (op.int_attr("rounding", 1) == kTowardsZero) {
+    in.code = static_cast<std::uint8_t>(Cast::kFloatTowardsZero);
+  }
+  return "";
+}
+
+/// tt.clampf: x, low, high. Without "propagateNan" a NaN becomes the lower limit.
+Step clamp(Frame& f, const Instruction& in) {
+  const bool keeps_nan = in.immediate != 0;
+  Tile& out = f.result(in);
+  Tile raised;
+  raised.shape = out.shape;
+  raised.dtype = out.dtype;
+  const Tile* first[] = {&f.operand(in, 0), &f.operand(in, 1)};
+  float_op(keeps_nan ? FloatOp::kMaximum : FloatOp::kMaxNum, first, raised);
+  const Tile* second[] = {&raised, &f.operand(in, 2)};
+  float_op(keeps_nan ? FloatOp::kMinimum : FloatOp::kMinNum, second, out);
+  count_elementwise(f, in);
+  return Step::kNext;
+}
+
+std::string_view prepare_clamp(const kernel::Op& op, Instruction& in) {
+  in.immediate = op.int_attr("propagateNan");
+  return "";
 }
 
 Step advance_pointer(Frame& f, const Instruction& in) {
@@ -177,14 +210,21 @@ constexpr Named kFloatOps[] = {
 };
 
 constexpr Named kCasts[] = {
-    named("arith.extsi", Cast::kSigned),          named("arith.trunci", Cast::kSigned),
-    named("arith.index_cast", Cast::kSigned),     named("arith.extui", Cast::kUnsigned),
-    named("arith.index_castui", Cast::kUnsigned), named("arith.extf", Cast::kFloat),
-    named("arith.truncf", Cast::kFloat),          named("tt.fp_to_fp", Cast::kFloat),
-    named("arith.sitofp", Cast::kFromSigned),     named("arith.uitofp", Cast::kFromUnsigned),
-    named("arith.fptosi", Cast::kToSigned),       named("arith.fptoui", Cast::kToUnsigned),
-    named("arith.bitcast", Cast::kBits),          named("tt.bitcast", Cast::kBits),
-    named("tt.ptr_to_int", Cast::kBits),          named("tt.int_to_ptr", Cast::kBits),
+    named("arith.extsi", Cast::kSigned),
+    named("arith.trunci", Cast::kSigned),
+    named("arith.index_cast", Cast::kSigned),
+    named("arith.extui", Cast::kUnsigned),
+    named("arith.index_castui", Cast::kUnsigned),
+    named("arith.extf", Cast::kFloat),
+    named("arith.truncf", Cast::kFloat),
+    named("arith.sitofp", Cast::kFromSigned),
+    named("arith.uitofp", Cast::kFromUnsigned),
+    named("arith.fptosi", Cast::kToSigned),
+    named("arith.fptoui", Cast::kToUnsigned),
+    named("arith.bitcast", Cast::kBits),
+    named("tt.bitcast", Cast::kBits),
+    named("tt.ptr_to_int", Cast::kBits),
+    named("tt.int_to_ptr", Cast::kBits),
 };
 
 }  // namespace
@@ -199,6 +239,11 @@ void add_arithmetic(OpTable& table) {
              .code = static_cast<std::uint8_t>(FloatOp::kFma),
              .flops = 2});
   for (const Named& n : kCasts) table.add({.name = n.name, .run = cast, .code = n.code});
+  table.add({.name = "tt.fp_to_fp",
+             .run = cast,
+             .code = static_cast<std::uint8_t>(Cast::kFloat),
+             .prepare = prepare_float_cast});
+  table.add({.name = "tt.clampf", .run = clamp, .flops = 2, .prepare = prepare_clamp});
   table.add({.name = "arith.cmpi", .run = compare_integers, .prepare = prepare_predicate<10>});
   table.add(
       {.name = "arith.cmpf", .run = compare_float, .flops = 1, .prepare = prepare_predicate<16>});

@@ -1,5 +1,7 @@
 // tt.atomic_rmw and tt.atomic_cas.
 
+#include "sim/exec/handlers/atomics.h"
+
 #include "sim/exec/handlers/access.h"
 #include "sim/exec/handlers/elements.h"
 #include "sim/exec/op_table.h"
@@ -8,20 +10,6 @@
 
 namespace xpusim::exec {
 namespace {
-
-/// Numbered as Triton numbers them.
-enum class Rmw : std::int64_t {
-  kAnd = 1,
-  kOr,
-  kXor,
-  kAdd,
-  kAddFloat,
-  kMax,
-  kMin,
-  kMaxUnsigned,
-  kMinUnsigned,
-  kExchange,
-};
 
 std::string_view prepare_rmw(const kernel::Op& op, Instruction& in) {
   in.immediate = op.int_attr("atomic_rmw_op");
@@ -58,20 +46,22 @@ std::uint64_t combine(Rmw op, DType d, std::uint64_t old, std::uint64_t value) {
     if (op == Rmw::kMin) return encode(d, a < b ? a : b);
     return encode(d, a + b);
   }
+  const std::uint64_t limit = zero_extend(d, static_cast<std::int64_t>(value));
+  if (op == Rmw::kIncrement) return old >= limit ? 0 : old + 1;
+  if (op == Rmw::kDecrement) return old == 0 || old > limit ? limit : old - 1;
   return static_cast<std::uint64_t>(integer_scalar(integer_of(op), d,
                                                    wrap(d, static_cast<std::int64_t>(old)),
                                                    wrap(d, static_cast<std::int64_t>(value))));
 }
 
-/// Takes the old values of the elements that `update` changes, one after another in index order.
+/// Calls update(old, index) for one element after another, in index order; `out` (may be null)
+/// takes the old values.
 template <class F>
-void update_elements(Frame& f, const Instruction& in, const Tile* mask, F update) {
-  const Tile& pointers = f.operand(in, 0);
-  Tile& out = f.result(in);
-  const std::size_t size = element_bytes(out);
-  const bool scalar = out.shape.empty();
-  std::byte* old_values = scalar ? nullptr : dense_storage(out);
-  if (scalar) set_bits(out, 0);
+void update_elements(Frame& f, const Tile& pointers, const Tile* mask, std::size_t size, Tile* out,
+                     F update) {
+  const bool scalar = out && out->shape.empty();
+  std::byte* old_values = !out || scalar ? nullptr : dense_storage(*out);
+  if (scalar) set_bits(*out, 0);
   for_active_elements(pointers, mask, [&](std::int64_t a, std::int64_t linear) {
     const auto address = static_cast<std::uint64_t>(a);
     std::uint64_t old = 0;
@@ -79,8 +69,8 @@ void update_elements(Frame& f, const Instruction& in, const Tile* mask, F update
     const std::uint64_t next = update(old, linear);
     if (next != old) f.memory->write(address, {reinterpret_cast<const std::byte*>(&next), size});
     if (scalar) {
-      set_bits(out, old);
-    } else {
+      set_bits(*out, old);
+    } else if (old_values) {
       std::memcpy(old_values + static_cast<std::size_t>(linear) * size, &old, size);
     }
   });
@@ -101,11 +91,8 @@ Step perform_rmw(Frame& f, const Instruction& in) {
     out.form = TileForm::kUnknown;
     return Step::kNext;
   }
-  const std::size_t size = element_bytes(out);
-  update_elements(f, in, rmw_mask(f, in), [&](std::uint64_t old, std::int64_t linear) {
-    return low_bits(
-        combine(static_cast<Rmw>(in.immediate), out.dtype, old, element_bits(value, linear)), size);
-  });
+  read_modify_write(f, static_cast<Rmw>(in.immediate), f.operand(in, 0), rmw_mask(f, in), value,
+                    &out);
   return Step::kNext;
 }
 
@@ -118,11 +105,12 @@ Step perform_cas(Frame& f, const Instruction& in) {
     return Step::kNext;
   }
   const std::size_t size = element_bytes(out);
-  update_elements(f, in, nullptr, [&](std::uint64_t old, std::int64_t linear) {
-    return old == low_bits(element_bits(expected, linear), size)
-               ? low_bits(element_bits(value, linear), size)
-               : old;
-  });
+  update_elements(f, f.operand(in, 0), nullptr, size, &out,
+                  [&](std::uint64_t old, std::int64_t linear) {
+                    return old == low_bits(element_bits(expected, linear), size)
+                               ? low_bits(element_bits(value, linear), size)
+                               : old;
+                  });
   return Step::kNext;
 }
 
@@ -143,6 +131,14 @@ Step rmw(Frame& f, const Instruction& in) { return atomic(f, in, rmw_mask(f, in)
 Step cas(Frame& f, const Instruction& in) { return atomic(f, in, nullptr); }
 
 }  // namespace
+
+void read_modify_write(Frame& f, Rmw op, const Tile& pointers, const Tile* mask, const Tile& value,
+                       Tile* old) {
+  const std::size_t size = element_bytes(value);
+  update_elements(f, pointers, mask, size, old, [&](std::uint64_t before, std::int64_t linear) {
+    return low_bits(combine(op, value.dtype, before, element_bits(value, linear)), size);
+  });
+}
 
 void add_atomics(OpTable& table) {
   table.add({.name = "tt.atomic_rmw",

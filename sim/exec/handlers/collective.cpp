@@ -1,12 +1,10 @@
-// tt.scan, tt.gather, tt.histogram and tt.extern_elementwise: ops that look across a tile, or
-// outside the language.
+// tt.scan, tt.gather and tt.histogram: ops that look across a tile.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "sim/exec/dense.h"
-#include "sim/exec/float_ops.h"
 #include "sim/exec/frame.h"
 #include "sim/exec/handlers/axis.h"
 #include "sim/exec/handlers/elements.h"
@@ -133,45 +131,6 @@ Step histogram(Frame& f, const Instruction& in) {
   return Step::kNext;
 }
 
-/// Functions of the vendor's math library, without their prefix and the f of their f32 forms.
-struct External {
-  std::string_view name;
-  FloatOp op;
-};
-constexpr External kExternals[] = {
-    {"tanh", FloatOp::kTanh},         {"exp", FloatOp::kExp},     {"exp2", FloatOp::kExp2},
-    {"expm1", FloatOp::kExpM1},       {"log", FloatOp::kLog},     {"log2", FloatOp::kLog2},
-    {"log10", FloatOp::kLog10},       {"log1p", FloatOp::kLog1p}, {"sqrt", FloatOp::kSqrt},
-    {"rsqrt", FloatOp::kRsqrt},       {"sin", FloatOp::kSin},     {"cos", FloatOp::kCos},
-    {"tan", FloatOp::kTan},           {"atan", FloatOp::kAtan},   {"erf", FloatOp::kErf},
-    {"fabs", FloatOp::kAbs},          {"floor", FloatOp::kFloor}, {"ceil", FloatOp::kCeil},
-    {"trunc", FloatOp::kTrunc},       {"round", FloatOp::kRound}, {"rint", FloatOp::kRoundEven},
-    {"pow", FloatOp::kPow},           {"atan2", FloatOp::kAtan2}, {"fmod", FloatOp::kRem},
-    {"fmax", FloatOp::kMaxNum},       {"fmin", FloatOp::kMinNum}, {"fma", FloatOp::kFma},
-    {"copysign", FloatOp::kCopySign},
-};
-
-std::string_view prepare_external(const kernel::Op& op, Instruction& in) {
-  std::string_view symbol = op.str_attr("symbol");
-  if (!symbol.starts_with("__nv_")) return "a function of another library than the vendor's";
-  symbol.remove_prefix(5);
-  const bool single = op.result()->type->dtype == DType::kF32 && symbol.ends_with('f');
-  for (const External& e : kExternals) {
-    if (symbol != e.name && !(single && symbol.substr(0, symbol.size() - 1) == e.name)) continue;
-    in.code = static_cast<std::uint8_t>(e.op);
-    return static_cast<int>(op.operands.size()) == arity(e.op) ? "" : "another number of operands";
-  }
-  return "no functional model of this function";
-}
-
-Step external(Frame& f, const Instruction& in) {
-  const Tile* operands[3];
-  for (std::size_t k = 0; k < in.operand_count; ++k) operands[k] = &f.operand(in, k);
-  float_op(static_cast<FloatOp>(in.code), {operands, in.operand_count}, f.result(in));
-  count_elementwise(f, in);
-  return Step::kNext;
-}
-
 }  // namespace
 
 void add_collectives(OpTable& table) {
@@ -179,8 +138,6 @@ void add_collectives(OpTable& table) {
   table.add({.name = "tt.scan.return", .pure = false});
   table.add({.name = "tt.gather", .run = gather, .pure = false, .prepare = prepare_axis});
   table.add({.name = "tt.histogram", .run = histogram, .pure = false});
-  table.add(
-      {.name = "tt.extern_elementwise", .run = external, .flops = 1, .prepare = prepare_external});
 }
 
 }  // namespace xpusim::exec

@@ -178,21 +178,25 @@ Step store(Frame& f, const Instruction& in) {
   Touch touch;
   if (!check_access(f, in, AccessKind::kStore, pointers, mask, size, touch)) return Step::kFail;
   f.counts.store(f.hints[in.site], static_cast<std::uint64_t>(touch.active) * size);
-  if (is_unknown(value) || touch.active == 0) return Step::kNext;
+  if (!is_unknown(value)) put(f, pointers, mask, touch, value);
+  return Step::kNext;
+}
+
+}  // namespace
+
+void put(Frame& f, const Tile& pointers, const Tile* mask, const Touch& touch, const Tile& value) {
+  if (touch.active == 0) return;
+  const std::size_t size = element_bytes(value);
   if (touch.whole_region && pointers.form == TileForm::kAffine &&
       contiguous_dimension(pointers.affine, value.shape, size) >= 0) {
-    store_region(f, pointers, touch, value, size);
-    return Step::kNext;
+    return store_region(f, pointers, touch, value, size);
   }
   std::byte element[8];
   for_active_elements(pointers, mask, [&](std::int64_t address, std::int64_t linear) {
     read_elements(value, linear, 1, element);
     f.memory->write(static_cast<std::uint64_t>(address), {element, size});
   });
-  return Step::kNext;
 }
-
-}  // namespace
 
 void add_memory(OpTable& table) {
   table.add({.name = "tt.load",

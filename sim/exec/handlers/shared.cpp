@@ -25,7 +25,11 @@ Step allocate(Frame& f, const Instruction& in) {
   view.shape = out.shape;
   view.strides = row_major_strides(out.shape);
   const Tile* value = f.has(in, 0) ? &f.operand(in, 0) : nullptr;
-  if (value) f.live[in.result] = f.live[f.slot(in, 0)];
+  f.shared_written[in.index].clear();
+  if (value) {
+    f.live[in.result] = f.live[f.slot(in, 0)];
+    mark_written(f, view);
+  }
   if (!f.wants(in) || (value && is_unknown(*value))) return Step::kNext;
   std::vector<std::byte>& storage = f.shared[in.index];
   storage.resize(static_cast<std::size_t>(out.count()) * element_bytes(out));
@@ -34,7 +38,7 @@ Step allocate(Frame& f, const Instruction& in) {
   return Step::kNext;
 }
 
-/// The first of several buffers in one allocation: dimension 0 goes.
+/// One of several buffers in one allocation: dimension 0 goes.
 Step select_buffer(Frame& f, const Instruction& in) {
   const View& from = f.views[f.slot(in, 0)];
   const Tile& index = f.operand(in, 1);
@@ -47,6 +51,52 @@ Step select_buffer(Frame& f, const Instruction& in) {
   to.offset += index.bits * from.strides[0];
   to.shape.erase(to.shape.begin());
   to.strides.erase(to.strides.begin());
+  if (to.shape.empty() && !f.result(in).shape.empty()) {  // one of a row of mbarriers stays a row
+    to.shape.push_back(1);
+    to.strides.push_back(1);
+  }
+  return Step::kNext;
+}
+
+/// ttg.memdesc_subslice: a box of the result's shape, at "offsets".
+Step subslice(Frame& f, const Instruction& in) {
+  const View from = f.views[f.slot(in, 0)];
+  View& to = f.views[in.result];
+  to = from;
+  const auto offsets = in.op->attr("offsets")->int_list();
+  for (std::size_t d = 0; d < offsets.size(); ++d) to.offset += offsets[d] * from.strides[d];
+  to.shape = f.result(in).shape;
+  return Step::kNext;
+}
+
+std::string_view prepare_subslice(const kernel::Op& op, Instruction&) {
+  const auto& from = op.operands[0]->type->shape;
+  const auto& to = op.result()->type->shape;
+  const kernel::Attr attr = op.attr("offsets");
+  const auto offsets = attr ? attr->int_list() : std::vector<std::int64_t>{};
+  if (offsets.size() != from.size() || to.size() != from.size())
+    return "the slice has another rank";
+  for (std::size_t d = 0; d < from.size(); ++d) {
+    if (offsets[d] < 0 || offsets[d] > from[d] - to[d]) return "the slice leaves its buffer";
+  }
+  return "";
+}
+
+/// ttg.memdesc_reshape and memdesc_reinterpret of a whole buffer: the same bytes in another shape.
+/// Only where the view is contiguous is that a view again.
+Step reshape_view(Frame& f, const Instruction& in) {
+  const View from = f.views[f.slot(in, 0)];
+  if (from.strides != row_major_strides(from.shape)) {
+    return f.fail(in, fmt::format("{} of a view that is not contiguous", in.op->name()));
+  }
+  const Tile& result = f.result(in);
+  if (result.dtype != from.dtype) {
+    return f.fail(in, "a buffer seen as another element type is not supported");
+  }
+  View& to = f.views[in.result];
+  to = from;
+  to.shape = result.shape;
+  to.strides = row_major_strides(to.shape);
   return Step::kNext;
 }
 
@@ -68,7 +118,7 @@ Step transpose_view(Frame& f, const Instruction& in) {
 Step load(Frame& f, const Instruction& in) {
   const View& view = f.views[f.slot(in, 0)];
   Tile& out = f.result(in);
-  if (!check_finished(f, in, view)) return Step::kFail;
+  if (!check_readable(f, in, view)) return Step::kFail;
   if (view.bytes.empty() || !f.wants(in)) {
     out.form = TileForm::kUnknown;
   } else {
@@ -81,6 +131,7 @@ Step store(Frame& f, const Instruction& in) {
   const Tile& value = f.operand(in, 0);
   const View& view = f.views[f.slot(in, 1)];
   if (!check_finished(f, in, view, true)) return Step::kFail;
+  mark_written(f, view);
   if (!view.bytes.empty() && !is_unknown(value)) write_part(view, all_of(view), value, nullptr);
   return Step::kNext;
 }
@@ -93,9 +144,13 @@ Step copy_async(Frame& f, const Instruction& in) {
   const Tile* other = f.has(in, 3) ? &f.operand(in, 3) : nullptr;
   const auto size = static_cast<std::size_t>(kernel::byte_size(view.dtype));
   Touch touch;
-  if (!check_access(f, in, AccessKind::kAsyncCopy, pointers, mask, size, touch)) return Step::kFail;
+  if (!check_finished(f, in, view, true) ||
+      !check_access(f, in, AccessKind::kAsyncCopy, pointers, mask, size, touch)) {
+    return Step::kFail;
+  }
   f.counts.load(f.hints[in.site], static_cast<std::uint64_t>(touch.active) * size);
   begin_copy(f, in, view, f.open_group, true);
+  mark_written(f, view);
   if (view.bytes.empty() || !f.wants(in)) return Step::kNext;
   Tile tile;
   tile.shape = view.shape;
@@ -136,11 +191,31 @@ Step nothing(Frame&, const Instruction&) { return Step::kNext; }
 
 }  // namespace
 
+void mark_written(Frame& f, const View& view) {
+  std::int64_t end = view.offset + 1;
+  for (std::size_t d = 0; d < view.shape.size(); ++d) {
+    end += (view.shape[d] - 1) * view.strides[d];
+  }
+  f.shared_written[view.argument].add(view.offset, end);
+}
+
+bool check_readable(Frame& f, const Instruction& in, const View& view) {
+  if (!check_finished(f, in, view)) return false;
+  bool written = true;
+  for_view_runs(view, all_of(view), [&](std::int64_t at, std::int64_t, std::int64_t n) {
+    written = written && f.shared_written[view.argument].contains(at, at + n);
+  });
+  if (!written) {
+    f.fail(in, fmt::format("{} reads shared memory that nothing has written", in.op->name()));
+  }
+  return written;
+}
+
 const Tile* read_operand(Frame& f, const Instruction& in, std::size_t k, Tile& held) {
   const std::uint32_t slot = f.slot(in, k);
   if (!f.code->slots[slot].is_view) return &f.slots[slot];
   const View& view = f.views[slot];
-  if (!check_finished(f, in, view)) return nullptr;
+  if (!check_readable(f, in, view)) return nullptr;
   held.shape = view.shape;
   held.dtype = view.dtype;
   held.form = TileForm::kUnknown;
@@ -152,6 +227,13 @@ void add_shared(OpTable& table) {
   table.add({.name = "ttg.local_alloc", .run = allocate, .pure = false, .allocates = true});
   table.add({.name = "ttg.memdesc_index", .run = select_buffer, .pure = false});
   table.add({.name = "ttg.memdesc_trans", .run = transpose_view, .pure = false});
+  table.add({.name = "ttg.memdesc_subslice",
+             .run = subslice,
+             .pure = false,
+             .prepare = prepare_subslice});
+  for (const auto* name : {"ttg.memdesc_reshape", "ttg.memdesc_reinterpret"}) {
+    table.add({.name = name, .run = reshape_view, .pure = false});
+  }
   table.add({.name = "ttg.local_load", .run = load, .pure = false});
   table.add({.name = "ttg.local_store", .run = store, .pure = false});
   table.add({.name = "ttg.async_copy_global_to_local",
