@@ -42,6 +42,8 @@ int main(int argc, char** argv) {
   Outcome outcome;
   add_run(app, outcome);
   add_compare(app, outcome);
+  add_sweep(app, outcome);
+  add_collect(app, outcome);
   add_correlate(app, outcome);
   add_check(app, outcome);
   add_params(app, outcome);
