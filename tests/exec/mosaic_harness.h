@@ -24,6 +24,7 @@ class MosaicKernel {
   void operand(DType dtype, std::vector<std::int64_t> shape, Init init);
   void data(DType dtype, std::vector<std::int64_t> shape, std::vector<std::byte> bytes);
   void integers(std::vector<std::int64_t> shape, const std::vector<std::int32_t>& values);
+  void same_as(std::size_t other) { args_.push_back(args_[other]); }  ///< the same tensor again
   void extent(std::int64_t n) { grid_[0] = n; }  ///< of a grid that the text leaves open
   /// False: `problems` says why.
   bool run(bool values = true);

@@ -89,7 +89,8 @@ void define_vector(Definitions& ops) {
       .out("dest")
       .types("acc = dest")
       .format(
-          "$kind `,` $source `,` $acc attr-dict $reduction_dims:i64_list `:` type($source) `to` "
+          "$kind:#vector.kind `,` $source `,` $acc attr-dict $reduction_dims:i64_list `:` "
+          "type($source) `to` "
           "type($dest)")
       .verify(verify_multi_reduction);
   d.op("broadcast")
