@@ -57,6 +57,30 @@ void KernelRun::tensor(const std::string& parameter, DType dtype, std::vector<st
   args_[parameter] = {Argument::Kind::kPointer, static_cast<std::int64_t>(*address), 0, parameter};
 }
 
+void KernelRun::descriptor(const std::string& parameter, const std::string& tensor,
+                           bool pads_with_nan) {
+  const Allocation& t = *memory.find(std::string_view(tensor));
+  auto d = std::make_shared<TensorDescriptor>();
+  d->address = t.address;
+  d->dtype = t.dtype;
+  d->shape.assign(t.shape.begin(), t.shape.end());
+  d->strides.assign(t.shape.size(), 1);
+  for (std::size_t k = t.shape.size(); k-- > 1;) d->strides[k - 1] = d->strides[k] * t.shape[k];
+  d->pads_with_nan = pads_with_nan;
+  std::size_t next = 0;  // of the sizes and strides that follow the handle
+  for (const auto& arg : module_->kernel()->entry().args) {
+    if (kernel::parameter_name(*arg) != parameter) continue;
+    if (arg->type->kind == kernel::TypeKind::kTensorDesc) {
+      d->block.assign(arg->type->element->shape.begin(), arg->type->element->shape.end());
+      args_[arg->name] = {Argument::Kind::kDescriptor, 0, 0, tensor, d};
+    } else {
+      const std::size_t rank = t.shape.size();
+      integer(arg->name, next < rank ? d->shape[next] : d->strides[next - rank]);
+      ++next;
+    }
+  }
+}
+
 void KernelRun::integer(const std::string& parameter, std::int64_t value) {
   args_[parameter] = {Argument::Kind::kInteger, value, 0, ""};
 }
@@ -112,6 +136,9 @@ bool KernelRun::run(std::array<std::int64_t, 3> grid, bool values) {
     }
   }
   counts = interpreter->counts();
+  if (log && values) {
+    for (const Allocation& a : memory.allocations()) log->push_back(memory.as_doubles(a));
+  }
   return true;
 }
 

@@ -35,6 +35,10 @@ class KernelRun {
   /// Allocates a tensor and binds it to the parameter of that name.
   void tensor(const std::string& parameter, DType dtype, std::vector<std::int64_t> shape,
               Init init);
+  /// Binds a TMA descriptor of a tensor (allocated by `tensor`) to the parameters of that name:
+  /// blocks as in the parameter's type, rows side by side.
+  void descriptor(const std::string& parameter, const std::string& tensor,
+                  bool pads_with_nan = false);
   void integer(const std::string& parameter, std::int64_t value);
   void real(const std::string& parameter, double value);
   /// Runs all blocks in order; visible effects take place at once. False: `error` says why.
@@ -47,6 +51,8 @@ class KernelRun {
   ExecError error;
   WorkCounts counts;
   int effects = 0;  ///< visible effects performed
+  /// If set, each run that ends well with values appends what all its tensors hold.
+  static inline std::vector<std::vector<double>>* log = nullptr;
 
  private:
   std::shared_ptr<const kernel::Module> module_;

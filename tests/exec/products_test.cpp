@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-#include "tests/exec/kernel_harness.h"
+#include "tests/exec/kernel_forms.h"
 
 namespace xpusim::exec {
 namespace {
@@ -31,21 +31,6 @@ const kernel::Op* first_dot(const kernel::Module& m) {
   return find_op(*m.kernel()->op->regions[0], [](const kernel::Op& op) {
     return op.name() == "tt.dot" || op.name() == "ttng.warp_group_dot";
   });
-}
-
-void for_forms(const std::string& kernel,
-               const std::function<void(std::shared_ptr<const kernel::Module>)>& check) {
-  int files = 0;
-  for (const char* extension : {".ttir", ".ttgir"}) {
-    for (const auto& path : kernel_files("triton/ir", kernel, extension)) {
-      SCOPED_TRACE(path.filename().string());
-      const auto module = read_kernel(path);
-      ASSERT_TRUE(module);
-      check(module);
-      ++files;
-    }
-  }
-  EXPECT_GE(files, 2);
 }
 
 DType pointee(const kernel::Module& m, std::size_t argument) {
@@ -87,103 +72,112 @@ void expect_product(const KernelRun& run, std::int64_t m, std::int64_t n, std::i
 }
 
 TEST(Products, DoesMatmulMultiplyRaggedMatrices) {
-  for_forms("matmul", [](auto module) {
-    const auto& tile = first_dot(*module)->result()->type->shape;
-    const std::int64_t m = tile[0] + 16, n = 2 * tile[1] - 16, k = 208;
-    KernelRun run(module);
-    run.tensor("a_ptr", pointee(*module, 0), {m, k}, randn(1));
-    run.tensor("b_ptr", pointee(*module, 1), {k, n}, randn(2));
-    run.tensor("c_ptr", pointee(*module, 2), {m, n}, zeros());
-    for (const auto& [name, value] : std::map<std::string, std::int64_t>{{"M", m},
-                                                                         {"N", n},
-                                                                         {"K", k},
-                                                                         {"stride_am", k},
-                                                                         {"stride_bk", n},
-                                                                         {"stride_cm", n},
-                                                                         {"stride_ak", 1},
-                                                                         {"stride_bn", 1},
-                                                                         {"stride_cn", 1}}) {
-      run.integer(name, value);
-    }
-    const std::array<std::int64_t, 3> grid{2 * 2, 1, 1};
-    ASSERT_TRUE(run.run(grid)) << run.error.message;
-    expect_product(run, m, n, k, 0.005);  // the result is bf16
-    const WorkCounts with_values = run.counts;
-    ASSERT_TRUE(run.run(grid, false)) << run.error.message;
-    EXPECT_EQ(run.counts.load_bytes, with_values.load_bytes);
-    EXPECT_EQ(run.counts.flops, with_values.flops);
-  });
+  for_forms(
+      "matmul",
+      [](auto module) {
+        const auto& tile = first_dot(*module)->result()->type->shape;
+        const std::int64_t m = tile[0] + 16, n = 2 * tile[1] - 16, k = 208;
+        KernelRun run(module);
+        run.tensor("a_ptr", pointee(*module, 0), {m, k}, randn(1));
+        run.tensor("b_ptr", pointee(*module, 1), {k, n}, randn(2));
+        run.tensor("c_ptr", pointee(*module, 2), {m, n}, zeros());
+        for (const auto& [name, value] : std::map<std::string, std::int64_t>{{"M", m},
+                                                                             {"N", n},
+                                                                             {"K", k},
+                                                                             {"stride_am", k},
+                                                                             {"stride_bk", n},
+                                                                             {"stride_cm", n},
+                                                                             {"stride_ak", 1},
+                                                                             {"stride_bn", 1},
+                                                                             {"stride_cn", 1}}) {
+          run.integer(name, value);
+        }
+        const std::array<std::int64_t, 3> grid{2 * 2, 1, 1};
+        ASSERT_TRUE(run.run(grid)) << run.error.message;
+        expect_product(run, m, n, k, 0.005);  // the result is bf16
+        const WorkCounts with_values = run.counts;
+        ASSERT_TRUE(run.run(grid, false)) << run.error.message;
+        EXPECT_EQ(run.counts.load_bytes, with_values.load_bytes);
+        EXPECT_EQ(run.counts.flops, with_values.flops);
+      },
+      0.004);
 }
 
 TEST(Products, DoTypedMatmulsKeepTheirPrecision) {
-  for_forms("typed_matmul", [](auto module) {
-    const kernel::Op* dot = first_dot(*module);
-    const auto& tile = dot->result()->type->shape;
-    const std::int64_t m = tile[0], n = 2 * tile[1], k = 256;
-    const DType in = pointee(*module, 0);
-    KernelRun run(module);
-    run.tensor("a_ptr", in, {m, k}, input(in, 1));
-    run.tensor("b_ptr", in, {k, n}, input(in, 2));
-    run.tensor("c_ptr", pointee(*module, 2), {m, n}, zeros());
-    run.integer("M", m);
-    run.integer("N", n);
-    run.integer("K", k);
-    ASSERT_TRUE(run.run({1, 2, 1})) << run.error.message;
-    double tolerance = 2e-6;
-    if (in == DType::kF32) tolerance = 1e-3;  // tf32
-    if (in == DType::kF64) tolerance = 1e-14;
-    if (kernel::is_integer(in)) tolerance = 0;
-    if (pointee(*module, 2) == DType::kF16 || pointee(*module, 2) == DType::kBF16)
-      tolerance = 0.005;
-    expect_product(run, m, n, k, tolerance);
-    EXPECT_EQ(run.counts.flops, static_cast<std::uint64_t>(2 * m * n * k));
-  });
+  for_forms(
+      "typed_matmul",
+      [](auto module) {
+        const kernel::Op* dot = first_dot(*module);
+        const auto& tile = dot->result()->type->shape;
+        const std::int64_t m = tile[0], n = 2 * tile[1], k = 256;
+        const DType in = pointee(*module, 0);
+        KernelRun run(module);
+        run.tensor("a_ptr", in, {m, k}, input(in, 1));
+        run.tensor("b_ptr", in, {k, n}, input(in, 2));
+        run.tensor("c_ptr", pointee(*module, 2), {m, n}, zeros());
+        run.integer("M", m);
+        run.integer("N", n);
+        run.integer("K", k);
+        ASSERT_TRUE(run.run({1, 2, 1})) << run.error.message;
+        double tolerance = 2e-6;
+        if (in == DType::kF32) tolerance = 1e-3;  // tf32
+        if (in == DType::kF64) tolerance = 1e-14;
+        if (kernel::is_integer(in)) tolerance = 0;
+        if (pointee(*module, 2) == DType::kF16 || pointee(*module, 2) == DType::kBF16)
+          tolerance = 0.005;
+        expect_product(run, m, n, k, tolerance);
+        EXPECT_EQ(run.counts.flops, static_cast<std::uint64_t>(2 * m * n * k));
+      },
+      0.004);
 }
 
 TEST(Products, DoesFlashAttentionAttend) {
-  for_forms("flash_attention", [](auto module) {
-    const kernel::Op* dot = first_dot(*module);
-    const std::int64_t block = dot->result()->type->shape[0],
-                       depth = dot->operands[0]->type->shape[1];
-    const bool causal = find_op(*module->kernel()->op->regions[0], [](const kernel::Op& op) {
-                          return op.name() == "arith.cmpi" && op.int_attr("predicate") == 5 &&
-                                 op.result()->type->is_shaped();
-                        }) != nullptr;
-    const std::int64_t heads = 2, seq = block + 64;
-    KernelRun run(module);
-    for (const char* name : {"q_ptr", "k_ptr", "v_ptr"}) {
-      run.tensor(name, pointee(*module, 0), {heads, seq, depth},
-                 randn(static_cast<std::uint64_t>(name[0])));
-    }
-    run.tensor("o_ptr", pointee(*module, 3), {heads, seq, depth}, zeros());
-    const double scale = 1 / std::sqrt(static_cast<double>(depth));
-    run.real("scale", scale);
-    run.integer("seq", seq);
-    run.integer("stride_h", seq * depth);
-    run.integer("stride_s", depth);
-    ASSERT_TRUE(run.run({2, heads, 1})) << run.error.message;
-    const Values q = run.values("q_ptr"), k = run.values("k_ptr"), v = run.values("v_ptr"),
-                 o = run.values("o_ptr");
-    const auto at = [&](std::int64_t h, std::int64_t s, std::int64_t d) {
-      return static_cast<std::size_t>((h * seq + s) * depth + d);
-    };
-    for (std::int64_t row = 0; row < seq; row += 13) {
-      Values p;
-      double sum = 0;
-      for (std::int64_t j = 0; j < (causal ? row + 1 : seq); ++j) {
-        double s = 0;
-        for (std::int64_t d = 0; d < depth; ++d) s += q[at(1, row, d)] * k[at(1, j, d)];
-        p.push_back(std::exp(s * scale));
-        sum += p.back();
-      }
-      for (std::int64_t d = 0; d < depth; d += 5) {
-        double expected = 0;
-        for (std::size_t j = 0; j < p.size(); ++j)
-          expected += p[j] / sum * v[at(1, static_cast<std::int64_t>(j), d)];
-        ASSERT_NEAR(o[at(1, row, d)], expected, 0.02) << row << ", " << d;
-      }
-    }
-  });
+  for_forms(
+      "flash_attention",
+      [](auto module) {
+        const kernel::Op* dot = first_dot(*module);
+        const std::int64_t block = dot->result()->type->shape[0],
+                           depth = dot->operands[0]->type->shape[1];
+        const bool causal = find_op(*module->kernel()->op->regions[0], [](const kernel::Op& op) {
+                              return op.name() == "arith.cmpi" && op.int_attr("predicate") == 5 &&
+                                     op.result()->type->is_shaped();
+                            }) != nullptr;
+        const std::int64_t heads = 2, seq = block + 64;
+        KernelRun run(module);
+        for (const char* name : {"q_ptr", "k_ptr", "v_ptr"}) {
+          run.tensor(name, pointee(*module, 0), {heads, seq, depth},
+                     randn(static_cast<std::uint64_t>(name[0])));
+        }
+        run.tensor("o_ptr", pointee(*module, 3), {heads, seq, depth}, zeros());
+        const double scale = 1 / std::sqrt(static_cast<double>(depth));
+        run.real("scale", scale);
+        run.integer("seq", seq);
+        run.integer("stride_h", seq * depth);
+        run.integer("stride_s", depth);
+        ASSERT_TRUE(run.run({2, heads, 1})) << run.error.message;
+        const Values q = run.values("q_ptr"), k = run.values("k_ptr"), v = run.values("v_ptr"),
+                     o = run.values("o_ptr");
+        const auto at = [&](std::int64_t h, std::int64_t s, std::int64_t d) {
+          return static_cast<std::size_t>((h * seq + s) * depth + d);
+        };
+        for (std::int64_t row = 0; row < seq; row += 13) {
+          Values p;
+          double sum = 0;
+          for (std::int64_t j = 0; j < (causal ? row + 1 : seq); ++j) {
+            double s = 0;
+            for (std::int64_t d = 0; d < depth; ++d) s += q[at(1, row, d)] * k[at(1, j, d)];
+            p.push_back(std::exp(s * scale));
+            sum += p.back();
+          }
+          for (std::int64_t d = 0; d < depth; d += 5) {
+            double expected = 0;
+            for (std::size_t j = 0; j < p.size(); ++j)
+              expected += p[j] / sum * v[at(1, static_cast<std::int64_t>(j), d)];
+            ASSERT_NEAR(o[at(1, row, d)], expected, 0.02) << row << ", " << d;
+          }
+        }
+      },
+      0.008);
 }
 
 TEST(Products, IsAReadBeforeTheWaitARace) {
@@ -219,6 +213,40 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 1 : i32, "ttg.thr
       EXPECT_THAT(run.error.message, HasSubstr(fine ? "" : "race: ttg.local_load reads memory"));
     }
   }
+}
+
+TEST(Products, DoesADescriptorMatmulCopyItsTilesByTma) {
+  for_forms(
+      "descriptor_matmul",
+      [](auto module) {
+        const auto& tile = first_dot(*module)->result()->type->shape;
+        // Ragged in all dimensions; rows are multiples of 16 bytes, as TMA has them.
+        for (const auto& [m, n, k] :
+             {std::array{tile[0], tile[1], std::int64_t{64}},
+              std::array{tile[0] + 24, 2 * tile[1] - 16, std::int64_t{208}},
+              std::array{std::int64_t{40}, std::int64_t{48}, std::int64_t{16}}}) {
+          SCOPED_TRACE(testing::Message() << m << "x" << n << "x" << k);
+          KernelRun run(module);
+          run.tensor("a_ptr", DType::kBF16, {m, k}, randn(1));
+          run.tensor("b_ptr", DType::kBF16, {k, n}, randn(2));
+          run.tensor("c_ptr", DType::kBF16, {m, n}, zeros());
+          for (const char* name : {"a", "b", "c"}) {
+            run.descriptor(std::string(name) + "_desc", std::string(name) + "_ptr");
+          }
+          run.integer("M", m);
+          run.integer("N", n);
+          run.integer("K", k);
+          const std::array<std::int64_t, 3> grid{(m + tile[0] - 1) / tile[0],
+                                                 (n + tile[1] - 1) / tile[1], 1};
+          ASSERT_TRUE(run.run(grid)) << run.error.line.str() << ": " << run.error.message;
+          expect_product(run, m, n, k, 0.005);  // the result is bf16
+          const WorkCounts with_values = run.counts;
+          ASSERT_TRUE(run.run(grid, false)) << run.error.message;
+          EXPECT_EQ(run.counts.load_bytes, with_values.load_bytes);
+          EXPECT_EQ(run.counts.store_bytes, static_cast<std::uint64_t>(2 * m * n));
+        }
+      },
+      0.004);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <functional>
 #include <numeric>
 
-#include "tests/exec/kernel_harness.h"
+#include "tests/exec/kernel_forms.h"
 
 namespace xpusim::exec {
 namespace {
@@ -24,22 +24,6 @@ void expect_near(const Values& actual, const Values& expected, double scale = 1)
 }
 
 std::int64_t cdiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-/// Runs `check` for every file of a kernel in TTIR and TTGIR.
-void for_forms(const std::string& kernel,
-               const std::function<void(std::shared_ptr<const kernel::Module>)>& check) {
-  int files = 0;
-  for (const char* extension : {".ttir", ".ttgir"}) {
-    for (const auto& path : kernel_files("triton/ir", kernel, extension)) {
-      SCOPED_TRACE(path.filename().string());
-      const auto module = read_kernel(path);
-      ASSERT_TRUE(module);
-      check(module);
-      ++files;
-    }
-  }
-  EXPECT_GE(files, 2);
-}
 
 /// Lengths around a block: one element, a ragged one, one whole block, and several with a ragged
 /// end.

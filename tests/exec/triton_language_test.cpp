@@ -1,11 +1,12 @@
 // Kernels that use more of the language: gathers, transposes, loops, integers, narrow types.
 
 #include <gtest/gtest.h>
+#include <Eigen/Core>
 
 #include <cmath>
 #include <functional>
 
-#include "tests/exec/kernel_harness.h"
+#include "tests/exec/kernel_forms.h"
 
 namespace xpusim::exec {
 namespace {
@@ -18,18 +19,6 @@ Init randint(double n, std::uint64_t seed) {
   i.value = n;
   i.seed = seed;
   return i;
-}
-
-void for_forms(const std::string& kernel,
-               const std::function<void(std::shared_ptr<const kernel::Module>)>& check) {
-  for (const char* extension : {".ttir", ".ttgir"}) {
-    for (const auto& path : kernel_files("triton/ir", kernel, extension)) {
-      SCOPED_TRACE(path.filename().string());
-      const auto module = read_kernel(path);
-      ASSERT_TRUE(module);
-      check(module);
-    }
-  }
 }
 
 std::int64_t cdiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -290,6 +279,219 @@ TEST(TritonLanguage, DoesASortSort) {
     std::sort(expected.begin(), expected.begin() + columns);
     std::sort(expected.begin() + columns, expected.end());
     EXPECT_EQ(k.values("out_ptr"), expected);
+  });
+}
+
+TEST(TritonLanguage, DoesADescriptorScaleBlocksInsideItsTensor) {
+  for_forms("descriptor_scale", [](auto module) {
+    for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{64, 64}, {100, 212}, {3, 4}}) {
+      KernelRun k(module);
+      k.tensor("x_ptr", DType::kF32, {m, n}, randn(1));
+      k.tensor("out_ptr", DType::kF32, {m, n}, zeros());
+      k.descriptor("x_desc", "x_ptr");
+      k.descriptor("out_desc", "out_ptr");
+      k.real("factor", 3.0);
+      ASSERT_TRUE(k.run({cdiv(m, 64), cdiv(n, 64), 1}))
+          << k.error.line.str() << ": " << k.error.message;
+      Values expected = k.values("x_ptr");
+      for (double& v : expected) v = static_cast<float>(3 * v);
+      EXPECT_EQ(k.values("out_ptr"), expected);
+      EXPECT_EQ(k.counts.load_bytes, static_cast<std::uint64_t>(4 * m * n));
+      EXPECT_EQ(k.counts.store_bytes, static_cast<std::uint64_t>(4 * m * n));
+    }
+  });
+}
+
+TEST(TritonLanguage, DoesABlockPointerStayInsideItsMatrix) {
+  for_forms("block_pointer_copy", [](auto module) {
+    for (const auto& [m, n] :
+         {std::pair<std::int64_t, std::int64_t>{64, 64}, {80, 208}, {16, 16}}) {
+      KernelRun k(module);
+      k.tensor("x_ptr", DType::kF32, {m, n}, randn(1));
+      k.tensor("out_ptr", DType::kF32, {m, n}, zeros());
+      k.integer("M", m);
+      k.integer("N", n);
+      ASSERT_TRUE(k.run({cdiv(m, 16), cdiv(n, 16), 1})) << k.error.message;
+      EXPECT_EQ(k.values("out_ptr"), k.values("x_ptr"));
+    }
+  });
+}
+
+TEST(TritonLanguage, DoBranchesGoByTheParityOfTheProgram) {
+  for_forms("branch_by_parity", [](auto module) {
+    const std::int64_t block = block_size(*module);
+    for (const std::int64_t n : {std::int64_t{16}, block, 3 * block + 48}) {
+      KernelRun k(module);
+      k.tensor("x_ptr", DType::kF32, {n}, randn(1));
+      k.tensor("y_ptr", DType::kF32, {n}, randn(2));
+      k.tensor("out_ptr", DType::kF32, {n}, zeros());
+      k.integer("n", n);
+      ASSERT_TRUE(k.run({cdiv(n, block), 1, 1})) << k.error.message;
+      const Values x = k.values("x_ptr"), y = k.values("y_ptr"), out = k.values("out_ptr");
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        const bool even = i / static_cast<std::size_t>(block) % 2 == 0;
+        ASSERT_NEAR(out[i], even ? x[i] : std::sqrt(std::fabs(y[i])) + 1, 1e-6);
+      }
+    }
+  });
+}
+
+TEST(TritonLanguage, DoesAWhileLoopEndWhenItsRowIsSmall) {
+  for_forms("halve_until_small", [](auto module) {
+    const std::int64_t block = block_size(*module);
+    KernelRun k(module);
+    k.tensor("x_ptr", DType::kF32, {5, block}, randn(7));
+    k.tensor("steps_ptr", DType::kI32, {5}, zeros());
+    k.real("limit", 0.01);
+    ASSERT_TRUE(k.run({5, 1, 1})) << k.error.message;
+    const Values x = k.values("x_ptr"), steps = k.values("steps_ptr");
+    for (std::size_t row = 0; row < 5; ++row) {
+      double largest = 0;
+      for (std::size_t i = 0; i < static_cast<std::size_t>(block); ++i) {
+        largest = std::max(largest, std::fabs(x[row * static_cast<std::size_t>(block) + i]));
+      }
+      double expected = 0;
+      for (; largest > static_cast<double>(0.01f); largest /= 2) ++expected;
+      EXPECT_EQ(steps[row], expected);
+    }
+  });
+}
+
+TEST(TritonLanguage, DoRowsUnderALockAddUp) {
+  for_forms("locked_sum", [](auto module) {
+    const std::int64_t columns = block_size(*module), rows = 16;
+    KernelRun k(module);
+    k.tensor("x_ptr", DType::kF32, {rows, columns}, randn(7));
+    k.tensor("lock_ptr", DType::kI32, {4}, zeros());
+    k.tensor("out_ptr", DType::kF32, {4, columns}, zeros());
+    k.integer("n_rows", rows);
+    ASSERT_TRUE(k.run({rows, 1, 1})) << k.error.message;
+    const Values x = k.values("x_ptr"), out = k.values("out_ptr");
+    const auto c = static_cast<std::size_t>(columns);
+    Values expected(4 * c);
+    for (std::size_t i = 0; i < x.size(); ++i) expected[i / c % 4 * c + i % c] += x[i];
+    for (std::size_t i = 0; i < out.size(); ++i) ASSERT_NEAR(out[i], expected[i], 4e-6);
+    EXPECT_EQ(k.values("lock_ptr"), Values(4));
+  });
+}
+
+std::map<std::string, int> op_counts(const kernel::Module& m) {
+  std::map<std::string, int> counts;
+  for (const auto& op : m.kernel()->entry().ops) {
+    if (!op->results.empty() && op->result()->type->is_shaped()) ++counts[std::string(op->name())];
+  }
+  return counts;
+}
+
+/// One function over and over, by the ops of the text: each round in double precision, rounded to
+/// f32. Chains that blow errors up (exp of exp, 3 / x near 0) go to the same infinities and NaNs.
+TEST(TritonLanguage, DoRepeatedFunctionsCompose) {
+  using Function = std::function<double(double)>;
+  const std::map<std::string, Function> kFunctions = {
+      {"math.exp2", [](double x) { return std::exp2(x); }},
+      {"math.log", [](double x) { return std::log(x); }},
+      {"math.sin", [](double x) { return std::sin(x); }},
+      {"math.sqrt", [](double x) { return std::sqrt(x); }},
+      {"math.rsqrt", [](double x) { return 1 / std::sqrt(x); }},
+      {"math.erf", [](double x) { return std::erf(x); }},
+      {"arith.mulf", [](double x) { return x * 1.0001 + 0.5; }}};
+  for_forms(
+      "repeat_op",
+      [&](auto module) {
+        auto counts = op_counts(*module);
+        const DType d = module->kernel()->entry().args[0]->type->pointee()->dtype;
+        std::string op;
+        Function f;
+        for (const auto& [name, function] : kFunctions) {
+          if (counts[name] > 0) op = name, f = function;
+        }
+        if (counts["math.exp"] > 0) {
+          op = "math.exp";
+          f = counts["arith.divf"] > 0 ? Function([](double x) { return 1 / (1 + std::exp(-x)); })
+                                       : Function([](double x) { return std::exp(x); });
+        } else if (counts["arith.divf"] > 0) {
+          op = "arith.divf", f = [](double x) { return 3 / x; };
+        } else if (counts["arith.divsi"] > 0) {
+          op = "arith.divsi", f = [](double x) { return std::trunc(1000003 / (x + 1)); };
+        } else if (d == DType::kBF16) {
+          op = "arith.addf", f = [](double x) { return x + 1; };
+        }
+        ASSERT_TRUE(f);
+        SCOPED_TRACE(op);
+        const std::int64_t n = 2 * block_size(*module);
+        KernelRun k(module);
+        k.tensor("x_ptr", d, {n}, kernel::is_float(d) ? randn(3) : randint(1000, 3));
+        k.tensor("out_ptr", d, {n}, zeros());
+        ASSERT_TRUE(k.run({2, 1, 1})) << k.error.message;
+        const Values x = k.values("x_ptr"), out = k.values("out_ptr");
+        for (std::size_t i = 0; i < out.size(); ++i) {
+          double v = x[i];
+          for (int r = 0; r < counts[op]; ++r) v = decode(d, encode(d, f(v)));
+          if (std::isnan(v) && std::isnan(out[i])) continue;
+          if (v == out[i]) continue;
+          ASSERT_NEAR(out[i], v, kernel::is_float(d) ? 1e-4 * std::fabs(v) + 1e-6 : 0) << x[i];
+        }
+      },
+      1e-5);
+}
+
+/// The shape of the tile that a kernel stores.
+std::pair<std::int64_t, std::int64_t> stored_shape(const kernel::Module& m) {
+  for (const auto& op : m.kernel()->entry().ops) {
+    if (op->name() != "tt.store") continue;
+    const auto& shape = op->operands[1]->type->shape;
+    return {shape[0], shape[1]};
+  }
+  return {0, 0};
+}
+
+int reduction_count(const kernel::Module& m) {
+  const auto& ops = m.kernel()->entry().ops;
+  return static_cast<int>(std::count_if(ops.begin(), ops.end(),
+                                        [](const auto& op) { return op->name() == "tt.reduce"; }));
+}
+
+TEST(TritonLanguage, DoMaximaOfRowsAndSumsOfColumnsTakeTurns) {
+  for_forms(
+      "repeat_shuffle",
+      [](auto module) {
+        const auto [m, n] = stored_shape(*module);
+        KernelRun k(module);
+        k.tensor("x_ptr", DType::kF32, {2, m, n}, randn(3));
+        k.tensor("out_ptr", DType::kF32, {2, m, n}, zeros());
+        ASSERT_TRUE(k.run({2, 1, 1})) << k.error.message;
+        const Values x = k.values("x_ptr"), out = k.values("out_ptr");
+        using Matrix = Eigen::Array<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+        for (std::int64_t block = 0; block < 2; ++block) {
+          Matrix v = Eigen::Map<const Matrix>(x.data() + block * m * n, m, n);
+          for (int r = 0; r < reduction_count(*module) / 2; ++r) {
+            v.colwise() -= v.rowwise().maxCoeff().eval();
+            v.rowwise() += (v.colwise().sum() * 0.001).eval();
+          }
+          const Matrix actual = Eigen::Map<const Matrix>(out.data() + block * m * n, m, n);
+          EXPECT_LT((actual - v).abs().maxCoeff(), 1e-5 * v.abs().maxCoeff());
+        }
+      },
+      1e-5);
+}
+
+TEST(TritonLanguage, DoTransposesAddUp) {
+  for_forms("repeat_transpose", [](auto module) {
+    const auto [m, n] = stored_shape(*module);
+    int rounds = 0;
+    for (const auto& op : module->kernel()->entry().ops) rounds += op->name() == "tt.trans";
+    KernelRun k(module);
+    k.tensor("x_ptr", DType::kF32, {2, m, n}, randn(3));
+    k.tensor("out_ptr", DType::kF32, {2, m, n}, zeros());
+    ASSERT_TRUE(k.run({2, 1, 1})) << k.error.message;
+    const Values x = k.values("x_ptr"), out = k.values("out_ptr");
+    using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+    for (std::int64_t block = 0; block < 2; ++block) {
+      Matrix v = Eigen::Map<const Matrix>(x.data() + block * m * n, m, n);
+      for (int r = 0; r < rounds; ++r) v = (v.transpose() + v).eval();
+      const Matrix actual = Eigen::Map<const Matrix>(out.data() + block * m * n, m, n);
+      EXPECT_LT((actual - v).cwiseAbs().maxCoeff(), 1e-6 * v.cwiseAbs().maxCoeff());
+    }
   });
 }
 
