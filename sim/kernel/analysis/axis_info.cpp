@@ -249,6 +249,11 @@ AxisInfo AxisAnalysis::of_argument(const Value& value) {
         power_of_two_divisor(argument_attr(*parent, value.index, "tt.divisibility", 1));
     return info;
   }
+  if (parent->name() == "scf.for" && value.index == 0) {  // the induction variable
+    info.divisibility[0] = std::gcd(of(*parent->operands[0]).divisibility[0],
+                                    of(*parent->operands[2]).divisibility[0]);
+    return info;
+  }
   const auto& ops = value.owner->ops;
   if (parent->name() == "scf.for" && !ops.empty() && value.index > 0 &&
       value.index + 2 < parent->operands.size() && value.index - 1 < ops.back()->operands.size()) {

@@ -85,6 +85,8 @@ void assemble(MachineCode code, const CompilerParams& params, Program& program) 
   simplify(code);
   contract(code);
   simplify(code);
+  hoist(code);
+  simplify(code);
   balance_pipes(code);
   const Placed placed = place(code, params);
   const Allocation& where = placed.where;

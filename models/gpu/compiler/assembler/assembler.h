@@ -10,8 +10,12 @@ namespace xpusim::gpu {
 /// (into program.code and program.registers_per_thread). Its passes, in order, one file each.
 void assemble(MachineCode code, const CompilerParams& params, Program& program);
 
+/// Whether an instruction does nothing but compute its results.
+bool is_pure(const MachineInstruction& i);
 /// Removes what is computed twice and what nobody reads.
 void simplify(MachineCode& code);
+/// Moves what does not change in a loop to the block before it.
+void hoist(MachineCode& code);
 /// Contracts products that only sums use into fused multiply-adds, as PTX's default allows.
 void contract(MachineCode& code);
 /// Moves integer work from the ALU pipe to the FMA pipe (IMAD.SHL, IMAD.MOV, VIADD) while the

@@ -14,6 +14,7 @@ std::string_view fma_form(const MachineInstruction& i) {
   if (i.mnemonic == "LEA") return "IMAD";
   if (i.mnemonic == "MOV") return "IMAD.MOV.U32";
   if (i.mnemonic == "IADD3" && i.uses.size() == 1) return "VIADD";
+  if (i.mnemonic == "IADD3" && i.uses.size() == 2) return "IMAD.IADD";
   return "";
 }
 

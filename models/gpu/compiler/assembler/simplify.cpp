@@ -18,22 +18,6 @@ std::vector<int> count_writes(const MachineCode& code) {
   return writes;
 }
 
-bool is_pure(const MachineInstruction& i) {
-  switch (i.op) {
-    case Opcode::kAlu:
-    case Opcode::kFma:
-    case Opcode::kHfma2:
-    case Opcode::kFp64:
-    case Opcode::kMufu:
-    case Opcode::kUniform:
-    case Opcode::kLdc:
-    case Opcode::kS2ur:
-      return i.effect == MemoryEffect::kNone;
-    default:
-      return false;
-  }
-}
-
 /// Written once and of once-written registers only, so that equal means interchangeable.
 bool is_plain(const MachineCode& code, const MachineInstruction& i,
               const std::vector<int>& writes) {
@@ -102,6 +86,22 @@ bool drop_unread(MachineCode& code) {
 }
 
 }  // namespace
+
+bool is_pure(const MachineInstruction& i) {
+  switch (i.op) {
+    case Opcode::kAlu:
+    case Opcode::kFma:
+    case Opcode::kHfma2:
+    case Opcode::kFp64:
+    case Opcode::kMufu:
+    case Opcode::kUniform:
+    case Opcode::kLdc:
+    case Opcode::kS2ur:
+      return i.effect == MemoryEffect::kNone;
+    default:
+      return false;
+  }
+}
 
 void simplify(MachineCode& code) {
   const std::vector<int> writes = count_writes(code);

@@ -28,7 +28,7 @@ bool map_elements(Lowering& l, const kernel::Op& op, const Compute& compute) {
     std::vector<Element> in;
     for (const auto& o : operands) {
       if (o.empty()) return l.error(op, "an operand has no value in registers");
-      in.push_back(o[o.size() == 1 ? 0 : r]);
+      in.push_back(l.whole(o[o.size() == 1 ? 0 : r]));
     }
     auto [it, fresh] = done.try_emplace(in);
     if (fresh) it->second = compute(std::span<const Element>(in));
@@ -70,6 +70,18 @@ bool lower_select(Lowering& l, const kernel::Op& op);
 bool lower_int_to_float(Lowering& l, const kernel::Op& op);
 bool lower_float_to_int(Lowering& l, const kernel::Op& op);
 bool lower_bitcast(Lowering& l, const kernel::Op& op);
+bool lower_widen_float(Lowering& l, const kernel::Op& op);
+bool lower_narrow_float(Lowering& l, const kernel::Op& op);
+bool lower_extern(Lowering& l, const kernel::Op& op);
+bool lower_library_function(Lowering& l, const kernel::Op& op);
+bool lower_convert_layout(Lowering& l, const kernel::Op& op);
+bool lower_for(Lowering& l, const kernel::Op& op);
+bool lower_barrier(Lowering& l, const kernel::Op& op);
+bool lower_assert(Lowering& l, const kernel::Op& op);
+bool lower_multiply_high(Lowering& l, const kernel::Op& op);
+bool lower_abs_int(Lowering& l, const kernel::Op& op);
+bool lower_fma(Lowering& l, const kernel::Op& op);
+bool lower_divide_int(Lowering& l, const kernel::Op& op);
 
 bool lower_load(Lowering& l, const kernel::Op& op);
 bool lower_store(Lowering& l, const kernel::Op& op);

@@ -56,9 +56,7 @@ std::string_view special_mnemonic(std::string_view op) {
   if (op == "math.exp2") return "MUFU.EX2";
   if (op == "math.log2") return "MUFU.LG2";
   if (op == "math.sqrt") return "MUFU.SQRT";
-  if (op == "math.rsqrt") return "MUFU.RSQ";
-  if (op == "math.sin") return "MUFU.SIN";
-  return "MUFU.COS";
+  return "MUFU.RSQ";
 }
 
 }  // namespace
@@ -120,14 +118,20 @@ bool lower_exp(Lowering& l, const kernel::Op& op) {
   });
 }
 
+bool lower_fma(Lowering& l, const kernel::Op& op) {
+  if (!check_width(l, op)) return false;
+  return map_elements(l, op, [&](std::span<const Element> e) {
+    const VReg first = l.in_register(e[0]);
+    return Element{l.builder().value(Opcode::kFma, "FFMA", {first, e[1].reg, e[2].reg},
+                                     e[1].bits ^ e[2].bits)};
+  });
+}
+
 bool lower_special(Lowering& l, const kernel::Op& op) {
   if (!check_width(l, op)) return false;
   const std::string_view mnemonic = special_mnemonic(op.name());
-  const bool angle = op.name() == "math.sin" || op.name() == "math.cos";
   return map_elements(l, op, [&](std::span<const Element> e) {
-    VReg x = l.in_register(e[0]);
-    if (angle) x = l.builder().value(Opcode::kFma, "FMUL.RZ", {x}, bits(0.15915494f));
-    return Element{l.builder().value(Opcode::kMufu, mnemonic, {x})};
+    return Element{l.builder().value(Opcode::kMufu, mnemonic, {l.in_register(e[0])})};
   });
 }
 

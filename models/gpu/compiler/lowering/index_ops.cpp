@@ -288,6 +288,16 @@ bool lower_min_max_int(Lowering& l, const kernel::Op& op) {
   return integer_elements(l, op, Opcode::kAlu, "VIMNMX", max);
 }
 
+bool lower_multiply_high(Lowering& l, const kernel::Op& op) {
+  return integer_elements(l, op, Opcode::kFma, "IMAD.HI.U32", 0);
+}
+
+bool lower_abs_int(Lowering& l, const kernel::Op& op) {
+  return map_elements(l, op, [&](std::span<const Element> e) {
+    return Element{l.builder().value(Opcode::kAlu, "IABS", {l.in_register(e[0])})};
+  });
+}
+
 bool lower_cmp_int(Lowering& l, const kernel::Op& op) {
   const kernel::Compare how = kernel::compare_of(op);
   if (closed(l, op)) {

@@ -171,6 +171,7 @@ const std::vector<Element>& Lowering::elements(const kernel::Value& value) {
     Element e;
     if (s.kind == ValueKind::kMask) {
       e.reg = predicate(value, r);
+      e.bits = e.reg == kNoVReg ? 1 : 0;
     } else if (s.index.scalar == kNoScalar && !s.index.layout) {
       e.bits = static_cast<std::uint32_t>(s.index.offset);
     } else {
@@ -182,7 +183,42 @@ const std::vector<Element>& Lowering::elements(const kernel::Value& value) {
 }
 
 VReg Lowering::in_register(const Element& element) {
-  return element.is_constant() ? builder_.constant(element.bits) : element.reg;
+  return element.is_constant() ? builder_.constant(element.bits) : whole(element).reg;
+}
+
+Element Lowering::whole(const Element& element) {
+  if (element.is_constant() || element.shift == 0) return element;
+  auto [it, fresh] = extracted_.try_emplace(element, kNoVReg);
+  if (fresh) it->second = builder_.value(Opcode::kAlu, "PRMT", {element.reg}, element.shift);
+  return {it->second};
+}
+
+/// scalar + offset + thread < bound: as a multiple of M plus less than M is below a multiple of M
+/// just when the former is, the compiler compares the scalar alone.
+Lowering::Known Lowering::simplify(const Comparison& c, std::uint32_t reg,
+                                   Comparison& simpler) const {
+  const bool constant =
+      c.right.scalar == kNoScalar && std::all_of(c.right.factors.begin(), c.right.factors.end(),
+                                                 [](std::int64_t f) { return f == 0; });
+  if (c.how != kernel::Compare::kSlt || !constant || !c.left.layout) return Known::kNothing;
+  const std::int64_t bound = c.right.offset;
+  std::int64_t most = c.left.offset + IndexMath::register_offset(c.left, reg);
+  for (const auto* bases : {&c.left.layout->lanes, &c.left.layout->warps}) {
+    for (const kernel::Basis& basis : *bases) {
+      for (std::size_t d = 0; d < basis.size(); ++d) {
+        if (c.left.factors[d] < 0) return Known::kNothing;
+        most += c.left.factors[d] * basis[d];
+      }
+    }
+  }
+  if (c.left.scalar == kNoScalar) return most < bound ? Known::kHolds : Known::kNothing;
+  const std::int64_t multiple = scalars_.multiple_of(c.left.scalar);
+  if (c.left.offset < 0 || most >= multiple || bound % multiple != 0) return Known::kNothing;
+  if (scalars_.is_below(c.left.scalar, bound)) return Known::kHolds;
+  simpler.how = c.how;
+  simpler.left.scalar = c.left.scalar;
+  simpler.right.offset = bound;
+  return Known::kUniform;
 }
 
 VReg Lowering::predicate(const kernel::Value& mask, std::uint32_t reg) {
@@ -193,7 +229,11 @@ VReg Lowering::predicate(const kernel::Value& mask, std::uint32_t reg) {
   }
   const std::uint32_t first = reg & ~static_cast<std::uint32_t>(s.mask_run - 1);
   VReg previous = kNoVReg;
-  for (const Comparison& c : s.comparisons) {
+  for (const Comparison& given : s.comparisons) {
+    Comparison simpler;
+    const Known known = simplify(given, first, simpler);
+    if (known == Known::kHolds) continue;
+    const Comparison& c = known == Known::kUniform ? simpler : given;
     const VReg left = index_math_.index(c.left, first);
     const bool immediate = c.right.scalar == kNoScalar && !c.right.layout;
     const VReg right = immediate ? kNoVReg : index_math_.index(c.right, first);

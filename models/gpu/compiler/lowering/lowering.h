@@ -56,12 +56,14 @@ class Lowering {
   /// The elements of a value in registers; closed forms and masks are computed now. None for
   /// pointers.
   const std::vector<Element>& elements(const kernel::Value& value);
-  /// The element as a register: constants are moved into one.
+  /// The element as a register that it begins: constants are moved into one, upper parts extracted.
   VReg in_register(const Element& element);
+  /// The element itself, or its extracted copy if it does not begin its register.
+  Element whole(const Element& element);
   void set_elements(const kernel::Value& value, const kernel::LinearLayout* layout,
                     std::vector<Element> elements);
 
-  /// The predicate of a mask value for one register of its layout.
+  /// The predicate of a mask value for one register of its layout; kNoVReg: it holds in all lanes.
   VReg predicate(const kernel::Value& mask, std::uint32_t reg);
   /// A predicate that holds in the lanes of the block of which (tid & bits) == 0; computed once.
   VReg tid_bits_clear(std::uint32_t bits);
@@ -97,6 +99,10 @@ class Lowering {
 
  private:
   void count_uses();
+  /// A comparison with a constant for one register, if it is the same in all lanes: it holds
+  /// (kHolds), or it is one of uniform numbers, which `simpler` becomes.
+  enum class Known : std::uint8_t { kNothing, kHolds, kUniform };
+  Known simplify(const Comparison& c, std::uint32_t reg, Comparison& simpler) const;
   void bind_arguments();
   void refuse_unknown_ops();
   /// The op itself, or the first one that depends on it, whose place in the source is known. Null:
@@ -126,6 +132,7 @@ class Lowering {
       layouts_;
   std::map<std::tuple<VReg, VReg, VReg, kernel::Compare, std::int64_t>, VReg> comparisons_;
   std::map<std::uint32_t, VReg> tid_predicates_;
+  std::map<Element, VReg> extracted_;
   VReg descriptor_ = kNoVReg, shared_base_ = kNoVReg;
   std::int64_t shared_bytes_ = 0;
   bool shared_dirty_ = false;

@@ -132,8 +132,9 @@ void load_vector(Lowering& l, const kernel::Op& op, const Vectors& v, std::uint3
   i.site = l.site(op);
   i.vector = static_cast<std::uint16_t>(number);
   i.width = static_cast<std::uint16_t>(v.bytes);
+  const std::uint32_t bits = v.bytes * 8 / v.elements;
   for (std::uint32_t e = 0; e < v.elements; ++e) {
-    result[first + e] = {words[e * v.words / v.elements]};
+    result[first + e] = {words[e * v.words / v.elements], 0, bits < 32 ? e * bits % 32 : 0};
   }
 }
 
@@ -144,13 +145,36 @@ void fill_copies(const Vectors& v, std::vector<Element>& result) {
   for (std::uint32_t r = 0; r < result.size(); ++r) result[r] = result[r & ~copies];
 }
 
+/// A word of the elements from `first` on: the register that holds just these, or what permutes put
+/// together (each joins two).
+VReg word_of(Lowering& l, const std::vector<Element>& elements, std::size_t first,
+             std::uint32_t count, std::uint32_t bits) {
+  const Element& lowest = elements[first];
+  if (count == 1) return l.in_register(lowest);
+  bool together = !lowest.is_constant();
+  for (std::uint32_t e = 0; e < count; ++e) {
+    const Element& one = elements[first + e];
+    together = together && one.reg == lowest.reg && one.shift == e * bits;
+  }
+  if (together) return lowest.reg;
+  VReg word = lowest.is_constant() ? l.in_register(lowest) : lowest.reg;
+  for (std::uint32_t e = 1; e < count; ++e) {
+    const Element& one = elements[first + e];
+    const VReg next = one.is_constant() ? l.in_register(one) : one.reg;
+    word = l.builder().value(Opcode::kAlu, "PRMT", {word, next}, e << 16 | one.shift);
+  }
+  return word;
+}
+
 /// The words of a vector to store, side by side: elements' own registers where that can be.
 std::vector<VReg> gather(Lowering& l, const Vectors& v, const std::vector<Element>& elements,
                          std::uint32_t first) {
   std::vector<VReg> words;
   for (std::uint32_t w = 0; w < v.words; ++w) {
-    const std::size_t r = elements.size() == 1 ? 0 : first + w * v.elements / v.words;
-    words.push_back(l.in_register(elements[r]));
+    const std::uint32_t a_word = v.elements / v.words;
+    words.push_back(elements.size() == 1 ? l.in_register(elements[0])
+                                         : word_of(l, elements, first + w * a_word, a_word,
+                                                   v.bytes * 8 / v.elements));
   }
   if (v.words == 1 || l.builder().code().tie(words)) return words;
   for (auto& w : words) w = l.builder().move(w);

@@ -46,14 +46,40 @@ LowerOp find_lowering(std::string_view op) {
       {"math.log2", lower_special},
       {"math.sqrt", lower_special},
       {"math.rsqrt", lower_special},
-      {"math.sin", lower_special},
-      {"math.cos", lower_special},
+      {"math.sin", lower_library_function},
+      {"math.cos", lower_library_function},
+      {"math.erf", lower_library_function},
+      {"math.log1p", lower_library_function},
+      {"math.expm1", lower_library_function},
+      {"math.tanh", lower_library_function},
+      {"math.powf", lower_library_function},
+      {"math.floor", lower_library_function},
+      {"math.ceil", lower_library_function},
+      {"math.trunc", lower_library_function},
+      {"math.roundeven", lower_library_function},
+      {"tt.precise_sqrt", lower_library_function},
+      {"tt.precise_divf", lower_library_function},
+      {"math.absi", lower_abs_int},
+      {"tt.mulhiui", lower_multiply_high},
+      {"ttg.convert_layout", lower_convert_layout},
+      {"scf.for", lower_for},
+      {"gpu.barrier", lower_barrier},
+      {"tt.assert", lower_assert},
       {"arith.cmpf", lower_cmp_float},
       {"arith.select", lower_select},
       {"arith.sitofp", lower_int_to_float},
       {"arith.uitofp", lower_int_to_float},
       {"arith.fptosi", lower_float_to_int},
       {"arith.fptoui", lower_float_to_int},
+      {"math.log", lower_library_function},
+      {"math.fma", lower_fma},
+      {"arith.extf", lower_widen_float},
+      {"arith.truncf", lower_narrow_float},
+      {"tt.extern_elementwise", lower_extern},
+      {"arith.divsi", lower_divide_int},
+      {"arith.remsi", lower_divide_int},
+      {"arith.divui", lower_divide_int},
+      {"arith.remui", lower_divide_int},
       {"arith.bitcast", lower_bitcast},
       {"tt.bitcast", lower_bitcast},
       {"tt.load", lower_load},
@@ -67,7 +93,7 @@ LowerOp find_lowering(std::string_view op) {
 }
 
 bool is_lowered(std::string_view op) {
-  return op == "tt.reduce.return" || find_lowering(op) != nullptr;
+  return op == "tt.reduce.return" || op == "scf.yield" || find_lowering(op) != nullptr;
 }
 
 }  // namespace xpusim::gpu

@@ -61,7 +61,7 @@ bool Reduction::within_threads() {
     kernel::Basis at = layout_.at(r, 0, 0);
     at.erase(at.begin() + static_cast<std::ptrdiff_t>(axis_));
     Elements mine;
-    for (const kernel::Value* v : op_.operands) mine.push_back(l_.elements(*v)[r]);
+    for (const kernel::Value* v : op_.operands) mine.push_back(l_.whole(l_.elements(*v)[r]));
     auto [it, fresh] = sums_.try_emplace(at, mine);
     if (!fresh && !combine(it->second, mine)) return false;
   }

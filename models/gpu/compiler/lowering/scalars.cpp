@@ -1,5 +1,6 @@
 #include "models/gpu/compiler/lowering/scalars.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace xpusim::gpu {
@@ -15,6 +16,31 @@ ScalarId ScalarGraph::in_register(VReg reg) {
   const ScalarId id = node(ScalarKind::kRegister, -1, -1, reg);
   at(id).general = reg;
   return id;
+}
+
+ScalarId ScalarGraph::in_register(VReg reg, std::int64_t multiple, std::int64_t below) {
+  const ScalarId id = in_register(reg);
+  at(id).multiple = multiple;
+  at(id).below = below;
+  return id;
+}
+
+std::int64_t ScalarGraph::multiple_of(ScalarId id) const {
+  constexpr std::int64_t kLargest = std::int64_t{1} << 31;
+  const Node& n = at(id);
+  switch (n.kind) {
+    case ScalarKind::kConstant:
+      return n.value == 0 ? kLargest : n.value & -n.value;
+    case ScalarKind::kRegister:
+      return n.multiple;
+    case ScalarKind::kMultiply:
+      return std::min(kLargest, multiple_of(n.left) * multiple_of(n.right));
+    case ScalarKind::kAdd:
+    case ScalarKind::kSubtract:
+      return std::min(multiple_of(n.left), multiple_of(n.right));
+    default:
+      return 1;
+  }
 }
 
 bool ScalarGraph::is_constant(ScalarId id, std::int64_t* value) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <vector>
@@ -34,6 +35,8 @@ class ScalarGraph {
   ScalarId program_id(std::int64_t axis) { return node(ScalarKind::kProgramId, -1, -1, axis); }
   ScalarId grid_size(std::int64_t axis) { return node(ScalarKind::kGridSize, -1, -1, axis); }
   ScalarId in_register(VReg reg);
+  /// The same of a register that holds multiples of `multiple` below `below`.
+  ScalarId in_register(VReg reg, std::int64_t multiple, std::int64_t below);
   ScalarId multiply(ScalarId a, ScalarId b);
   ScalarId add(ScalarId a, ScalarId b);
   ScalarId subtract(ScalarId a, ScalarId b);
@@ -49,6 +52,13 @@ class ScalarGraph {
   /// c if the node is x * c; `inner` becomes x.
   std::int64_t factor_of(ScalarId id, ScalarId* inner) const;
 
+  /// A power of two that divides the value.
+  std::int64_t multiple_of(ScalarId id) const;
+  /// Whether the value is known to be smaller than a bound.
+  bool is_below(ScalarId id, std::int64_t bound) const {
+    return nodes_[static_cast<std::size_t>(id)].below <= bound;
+  }
+
   VReg general(ScalarId id);                   ///< 32 bits in a lane register
   VReg operand(ScalarId id);                   ///< in whatever register is cheapest as a source
   std::pair<VReg, VReg> pointer(ScalarId id);  ///< 64 bits in a pair of lane registers
@@ -59,6 +69,8 @@ class ScalarGraph {
     ScalarId left, right;
     std::int64_t value;
     bool uniform_wanted = false;
+    std::int64_t multiple = 1;  // kRegister: a power of two that divides it
+    std::int64_t below = std::numeric_limits<std::int64_t>::max();
     VReg general = kNoVReg, high = kNoVReg;  // high: of pointers
     VReg uniform = kNoVReg;
   };

@@ -17,9 +17,11 @@
 namespace xpusim::gpu {
 
 /// One element in one thread: a register, or a constant that instructions take as an immediate.
+/// Elements of 8 and 16 bits that were loaded together share registers.
 struct Element {
   VReg reg = kNoVReg;
-  std::uint32_t bits = 0;  ///< without a register: the constant's 32 bits
+  std::uint32_t bits = 0;   ///< without a register: the constant's 32 bits
+  std::uint32_t shift = 0;  ///< the bit of the register at which the element begins
   bool is_constant() const { return reg == kNoVReg; }
   auto operator<=>(const Element&) const = default;
 };

@@ -1,0 +1,163 @@
+// Loops, barriers and assertions.
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "models/gpu/compiler/lowering/elementwise.h"
+
+namespace xpusim::gpu {
+namespace {
+
+/// The registers that a loop carries for one value, set to what it begins with.
+bool carry(Lowering& l, const kernel::Op& op, const kernel::Value& initial,
+           const kernel::Value& carried) {
+  const ValueState state = l.state(initial);
+  if (state.kind == ValueKind::kPointer) {
+    return l.error(op, "a loop that carries pointers is not yet lowered for the GPU");
+  }
+  if (kernel::bit_width(initial.type->dtype) > 32 || initial.type->dtype == kernel::DType::kI1) {
+    return l.error(op, "a loop that carries elements of this type is not yet lowered for the GPU");
+  }
+  std::vector<Element> registers;
+  for (const Element& e : l.elements(initial)) {
+    const Element whole = l.whole(e);
+    registers.push_back({l.builder().value(Opcode::kAlu, "MOV", {whole.reg}, whole.bits)});
+  }
+  const kernel::LinearLayout* layout = nullptr;
+  if (carried.type->kind == kernel::TypeKind::kTensor) layout = l.layout(carried.type, op);
+  l.set_elements(carried, layout, std::move(registers));
+  return true;
+}
+
+/// Lets the instruction that makes `value` in the loop write `carried` itself. False if the value
+/// is made elsewhere, or the carried one is still read after it.
+bool write_in_place(MachineCode& code, std::size_t first_block, VReg value, VReg carried) {
+  MachineInstruction* writer = nullptr;
+  bool read_after = false;
+  for (std::size_t b = first_block; b < code.blocks.size(); ++b) {
+    for (MachineInstruction& i : code.blocks[b].code) {
+      if (std::count(i.defs.begin(), i.defs.end(), value) != 0) {
+        if (writer != nullptr || i.guard != kNoVReg || i.defs.size() != 1) return false;
+        writer = &i;
+      } else if (writer != nullptr && std::count(i.uses.begin(), i.uses.end(), carried) != 0) {
+        read_after = true;
+      }
+    }
+  }
+  if (writer == nullptr || read_after || code.tuple_of[value] >= 0) return false;
+  for (std::size_t b = first_block; b < code.blocks.size(); ++b) {
+    for (MachineInstruction& i : code.blocks[b].code) {
+      std::replace(i.defs.begin(), i.defs.end(), value, carried);
+      std::replace(i.uses.begin(), i.uses.end(), value, carried);
+      if (i.guard == value) i.guard = carried;
+    }
+  }
+  return true;
+}
+
+/// At the end of the body: what it yields becomes what the next iteration carries.
+bool hand_on(Lowering& l, const kernel::Op& yield, const kernel::Block& body,
+             std::size_t first_block) {
+  std::set<VReg> in_place;
+  for (std::size_t n = 0; n < yield.operands.size(); ++n) {
+    const std::vector<Element> carried = l.elements(*body.args[n + 1]);
+    std::vector<Element> next = l.elements(*yield.operands[n]);
+    if (next.empty()) return l.error(yield, "a loop yields a value that has no registers");
+    next.resize(carried.size(), next[0]);
+    for (std::size_t r = 0; r < carried.size(); ++r) {
+      const Element e = l.whole(next[r]);
+      if (e == carried[r]) continue;
+      if (!e.is_constant() && in_place.insert(e.reg).second &&
+          write_in_place(l.builder().code(), first_block, e.reg, carried[r].reg)) {
+        continue;
+      }
+      l.builder().emit(Opcode::kAlu, "MOV", {carried[r].reg}, {e.reg}, e.bits);
+    }
+  }
+  return true;
+}
+
+MachineInstruction& branch(Lowering& l, const kernel::Op& op, Branch how, std::size_t target) {
+  MachineInstruction& i = l.builder().emit(Opcode::kBra, "BRA", {}, {});
+  i.branch = how;
+  i.site = l.site(op);
+  i.target = static_cast<std::int32_t>(target);
+  i.effect = MemoryEffect::kEnd;
+  return i;
+}
+
+/// Counts the induction variable on; the predicate says whether another iteration follows.
+VReg step(Lowering& l, const kernel::Op& op, VReg variable) {
+  Builder& b = l.builder();
+  const Element by = l.elements(*op.operands[2])[0], end = l.elements(*op.operands[1])[0];
+  b.emit(Opcode::kAlu, "IADD3", {variable}, {variable, by.reg}, by.bits);
+  const VReg more = b.predicate();
+  b.emit(Opcode::kAlu, "ISETP", {more}, {variable, end.reg}, end.bits);
+  return more;
+}
+
+}  // namespace
+
+/// The body is a block of its own (or several) that ends in the back edge; values that it carries
+/// live in registers that the instructions which make the next ones overwrite.
+bool lower_for(Lowering& l, const kernel::Op& op) {
+  MachineCode& code = l.builder().code();
+  const kernel::Block& body = *op.regions[0]->blocks[0];
+  for (std::size_t n = 0; n + 1 < body.args.size(); ++n) {
+    if (!carry(l, op, *op.operands[n + 3], *body.args[n + 1])) return false;
+  }
+  const Element low = l.elements(*op.operands[0])[0];
+  const VReg variable = l.builder().value(Opcode::kAlu, "MOV", {low.reg}, low.bits);
+  IndexForm form;
+  form.scalar = l.scalars().in_register(
+      variable, l.axes().of(*body.args[0]).divisibility[0],
+      kernel::integer_constant(*op.operands[1]).value_or(std::numeric_limits<std::int64_t>::max()));
+  l.state(*body.args[0]).kind = ValueKind::kIndex;
+  l.state(*body.args[0]).index = form;
+  const std::size_t before = code.blocks.size() - 1, first = before + 1;
+  branch(l, op, Branch::kLoopEntry, first);
+  code.blocks.emplace_back();
+  for (const auto& inner : body.ops) {
+    if (inner->name() == "scf.yield") {
+      if (!hand_on(l, *inner, body, first)) return false;
+    } else if (!l.lower(*inner)) {
+      return false;
+    }
+  }
+  const VReg more = step(l, op, variable);
+  branch(l, op, Branch::kLoopBack, first).guard = more;
+  code.blocks.back().loop_begin = static_cast<int>(first);
+  code.blocks.emplace_back();
+  code.blocks[before].code.back().target = static_cast<std::int32_t>(code.blocks.size() - 1);
+  for (std::size_t n = 0; n < op.results.size(); ++n) {
+    const ValueState& carried = l.state(*body.args[n + 1]);
+    l.set_elements(*op.result(n), carried.layout, carried.elements);
+    l.state(*op.result(n)).alias = true;
+  }
+  return true;
+}
+
+bool lower_barrier(Lowering& l, const kernel::Op&) {
+  l.builder().emit(Opcode::kBar, "BAR.SYNC.DEFER_BLOCKING", {}, {}).effect = MemoryEffect::kBarrier;
+  return true;
+}
+
+/// The conditions of a thread's elements are joined; the branch to the report is not taken.
+bool lower_assert(Lowering& l, const kernel::Op& op) {
+  Builder& b = l.builder();
+  std::set<VReg> conditions;
+  for (const Element& e : l.elements(*op.operands[0])) {
+    if (!e.is_constant()) conditions.insert(e.reg);
+  }
+  VReg all = kNoVReg;
+  for (VReg c : conditions) {
+    const VReg joined = b.predicate();
+    b.emit(Opcode::kAlu, "PLOP3", {joined}, {c, all});
+    all = joined;
+  }
+  if (all != kNoVReg) b.emit(Opcode::kNop, "BRA", {}, {}).guard = all;
+  return true;
+}
+
+}  // namespace xpusim::gpu

@@ -1,0 +1,212 @@
+// Functions of the vendor's device library, called by name or behind an op. Each function is the
+// straight-line code that the vendor's assembler makes of it, for arguments in the common range:
+// the instructions by pipe, in a chain of dependences like theirs. Listings of compiled kernels are
+// the source of the sequences; constants are not told apart.
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "models/gpu/compiler/lowering/elementwise.h"
+
+namespace xpusim::gpu {
+namespace {
+
+/// One step of a function: an instruction that reads the value before it (and the argument).
+struct Step {
+  Opcode op;
+  std::string_view mnemonic;
+  std::uint8_t times = 1;
+};
+
+struct Function {
+  std::string_view symbol;
+  std::array<Step, 18> steps;
+};
+
+constexpr Step kFfma{Opcode::kFma, "FFMA"};
+constexpr Step kFadd{Opcode::kFma, "FADD"};
+constexpr Step kFmul{Opcode::kFma, "FMUL"};
+
+Step times(Step s, std::uint8_t n) {
+  s.times = n;
+  return s;
+}
+Step alu(std::string_view mnemonic, std::uint8_t n = 1) { return {Opcode::kAlu, mnemonic, n}; }
+Step xu(std::string_view mnemonic) { return {Opcode::kMufu, mnemonic, 1}; }
+Step control(std::string_view mnemonic) { return {Opcode::kNop, mnemonic, 1}; }
+
+const std::vector<Function>& functions() {
+  static const std::vector<Function> all = {
+      // x * log2e + 0.5, saturated, split into integer and fraction; 2^fraction, scaled.
+      {"__nv_expf",
+       {kFfma,
+        {Opcode::kFma, "FADD.FTZ.SAT"},
+        times(kFfma, 1),
+        kFadd,
+        times(kFfma, 2),
+        xu("MUFU.EX2"),
+        alu("SHF.L"),
+        kFmul}},
+      // The argument less a multiple of pi/2 (large ones branch off), two polynomials of one form.
+      {"__nv_sinf",
+       {kFmul,
+        xu("F2I"),
+        alu("I2FP"),
+        times(kFfma, 3),
+        kFadd,
+        alu("FSETP"),
+        control("BSSY"),
+        control("BRA"),
+        control("BSYNC"),
+        alu("LOP3", 2),
+        {Opcode::kFma, "IMAD.MOV.U32", 6},
+        kFmul,
+        times(kFfma, 5),
+        alu("FSEL")}},
+      {"__nv_cosf",
+       {kFmul,
+        xu("F2I"),
+        alu("I2FP"),
+        times(kFfma, 3),
+        kFadd,
+        alu("FSETP"),
+        control("BSSY"),
+        control("BRA"),
+        control("BSYNC"),
+        {Opcode::kFma, "VIADD"},
+        alu("LOP3", 2),
+        {Opcode::kFma, "IMAD.MOV.U32", 6},
+        kFmul,
+        times(kFfma, 5),
+        alu("FSEL")}},
+      // A rounded root, corrected once; extreme arguments branch off.
+      {"sqrt.rn",
+       {alu("IADD3"), xu("MUFU.RSQ"), alu("ISETP"), control("BSSY"), control("BRA"),
+        times(kFmul, 2), times(kFfma, 2), control("BSYNC")}},
+      {"div.rn",
+       {xu("MUFU.RCP"), alu("FCHK"), control("BSSY"), times(kFfma, 6), control("BRA"),
+        control("BSYNC")}},
+      {"__nv_rsqrtf", {xu("MUFU.RSQ")}},
+      {"__nv_sqrtf", {xu("MUFU.SQRT")}},
+      {"__nv_fabsf", {kFadd}},
+      {"__nv_floorf", {{Opcode::kMufu, "FRND.FLOOR"}}},
+      {"__nv_ceilf", {{Opcode::kMufu, "FRND.CEIL"}}},
+      {"__nv_truncf", {{Opcode::kMufu, "FRND.TRUNC"}}},
+      {"__nv_nearbyintf", {{Opcode::kMufu, "FRND"}}},
+      {"__nv_rintf", {{Opcode::kMufu, "FRND"}}},
+      // The rational form for large arguments and the polynomial for small ones: a warp whose lanes
+      // differ takes both.
+      {"__nv_tanhf",
+       {kFadd, alu("FSETP", 2), kFmul, xu("MUFU.EX2"), kFadd, xu("MUFU.RCP"), kFfma, alu("FSEL"),
+        alu("LOP3"), times(kFfma, 5), alu("MOV", 2)}},
+      // Two polynomials of one form: the coefficients are selected.
+      {"__nv_erff",
+       {kFadd, alu("FSETP"), kFmul, alu("MOV", 14), times(kFfma, 7), alu("FSEL"), xu("MUFU.EX2"),
+        kFadd, alu("LOP3")}},
+      // Scaled into [2/3, 4/3), a polynomial of the mantissa, the exponent times ln 2.
+      {"__nv_logf",
+       {alu("FSETP"), kFmul, alu("FSEL"), alu("IADD3"), alu("LOP3"), alu("IADD3"), alu("I2FP"),
+        kFadd, times(kFfma, 11), alu("ISETP"), alu("MOV"), kFfma, kFmul, alu("FSETP"),
+        alu("FSEL")}},
+      {"__nv_log1pf",
+       {kFadd, alu("VIADD"), alu("LOP3"), alu("IADD3"), alu("I2FP"), times(kFadd, 2),
+        times(kFfma, 11), alu("ISETP", 2), alu("FSETP"), kFmul, alu("FSEL", 2)}},
+      {"__nv_log2f", {alu("FSETP"), kFmul, xu("MUFU.LG2"), kFadd}},
+      {"__nv_exp2f", {alu("FSETP"), kFmul, xu("MUFU.EX2"), kFmul}},
+      {"__nv_expm1f",
+       {kFmul,
+        {Opcode::kMufu, "FRND"},
+        times(kFfma, 8),
+        xu("MUFU.EX2"),
+        alu("FSETP", 2),
+        kFadd,
+        kFfma,
+        alu("FSEL", 2)}},
+      // log2 in two words, times y in two words, 2^ of the sum, the special cases.
+      {"__nv_powf",
+       {alu("FSETP", 4), kFmul, alu("VIADD", 2), alu("LOP3", 3), alu("IADD3", 2), alu("I2FP"),
+        times(kFadd, 9), xu("MUFU.RCP"), times(kFfma, 18), xu("MUFU.EX2"), alu("FSEL", 4),
+        alu("ISETP", 3)}},
+      {"__nv_fmodf",
+       {alu("LOP3", 3),
+        alu("ISETP", 3),
+        alu("FSETP", 2),
+        xu("MUFU.RCP"),
+        times(kFfma, 6),
+        times(kFmul, 3),
+        {Opcode::kMufu, "FRND.TRUNC"},
+        alu("FSEL", 3)}},
+  };
+  return all;
+}
+
+const Function* find(std::string_view symbol) {
+  const auto& all = functions();
+  const auto it =
+      std::find_if(all.begin(), all.end(), [&](const auto& f) { return f.symbol == symbol; });
+  return it == all.end() ? nullptr : &*it;
+}
+
+}  // namespace
+
+namespace {
+
+bool expand(Lowering& l, const kernel::Op& op, const Function& function) {
+  return map_elements(l, op, [&](std::span<const Element> e) {
+    Builder& b = l.builder();
+    const VReg argument = l.in_register(e[0]);
+    const VReg second = e.size() > 1 ? l.in_register(e[1]) : argument;
+    VReg value = argument;
+    std::uint32_t number = 0;
+    for (const Step& step : function.steps) {
+      if (step.mnemonic.empty()) break;
+      if (step.op == Opcode::kNop) {
+        b.emit(Opcode::kNop, step.mnemonic, {}, {});
+        if (step.mnemonic == "BRA") b.code().blocks.emplace_back();
+        continue;
+      }
+      for (std::uint8_t n = 0; n < step.times; ++n) {
+        value = b.value(step.op, step.mnemonic, {value, n % 2 == 0 ? argument : second}, ++number);
+      }
+    }
+    return Element{value};
+  });
+}
+
+/// The function behind an op.
+std::string_view symbol_of(std::string_view op) {
+  constexpr std::pair<std::string_view, std::string_view> kSymbols[] = {
+      {"math.sin", "__nv_sinf"},      {"math.cos", "__nv_cosf"},
+      {"math.erf", "__nv_erff"},      {"math.log", "__nv_logf"},
+      {"math.log1p", "__nv_log1pf"},  {"math.expm1", "__nv_expm1f"},
+      {"math.tanh", "__nv_tanhf"},    {"math.powf", "__nv_powf"},
+      {"math.floor", "__nv_floorf"},  {"math.ceil", "__nv_ceilf"},
+      {"math.trunc", "__nv_truncf"},  {"math.roundeven", "__nv_rintf"},
+      {"tt.precise_sqrt", "sqrt.rn"}, {"tt.precise_divf", "div.rn"},
+  };
+  for (const auto& [name, symbol] : kSymbols) {
+    if (name == op) return symbol;
+  }
+  return "";
+}
+
+}  // namespace
+
+bool lower_extern(Lowering& l, const kernel::Op& op) {
+  const std::string_view symbol = op.str_attr("symbol");
+  if (const Function* function = find(symbol)) return expand(l, op, *function);
+  return l.error(
+      op, "the device function '" + std::string(symbol) + "' is not yet lowered for the GPU");
+}
+
+bool lower_library_function(Lowering& l, const kernel::Op& op) {
+  if (kernel::bit_width(op.result()->type->dtype) > 32) {
+    return l.error(op,
+                   std::string(op.name()) + " on 64-bit elements is not yet lowered for the GPU");
+  }
+  return expand(l, op, *find(symbol_of(op.name())));
+}
+
+}  // namespace xpusim::gpu
