@@ -187,7 +187,8 @@ Expected<Plot> make_plot(const SweepResults& results, const PlotChoice& choice) 
   plot.x_label = x_axis.label;
   plot.y_label = y_axis.label;
   plot.x_names = x_axis.names;
-  plot.legend = fmt::format("{}", fmt::join(choice.by, ", "));
+  for (const auto& c : by)
+    plot.legend += (plot.legend.empty() ? "" : ", ") + (c.figure ? c.figure->label : c.name);
   int most = 1;
   for (const auto& label : labels) {
     Plot::Series series{label, {}};

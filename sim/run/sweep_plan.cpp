@@ -56,7 +56,11 @@ std::string text_of(const Node& node) {
 Diagnostics placed_at(const SourcePosition& where, const Diagnostics& problems) {
   Diagnostics out;
   for (Diagnostic d : problems.list()) {
-    if (d.where.line == 0) d.where = where;
+    if (d.where.line == 0) {
+      const bool is_file = !d.where.file.empty() && !d.where.file.starts_with("--");
+      if (is_file) d.message = fmt::format("{}: {}", d.where.file, d.message);
+      d.where = where;
+    }
     out.add(std::move(d));
   }
   return out;

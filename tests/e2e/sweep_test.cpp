@@ -208,6 +208,18 @@ TEST(Sweep, WhatIsWrongIsSaidBeforeAnythingRuns) {
               HasSubstr("points 1 and 2 of the grid are the same"));
 }
 
+TEST(Sweep, FilesThatAreNotThereAreNamedWhereTheSweepNamesThem) {
+  const auto file = temporary("sweep/lost.yaml",
+                              "schema: xpusim.sweep/1\nworkload: lost_add.yaml\nmachine: h2000\n"
+                              "grid: {args.n: 16}\n");
+  const auto r = sweep(file, fresh_folder("lost_out"));
+  EXPECT_EQ(r.exit_code, 2);
+  EXPECT_THAT(r.err, HasSubstr("lost.yaml:2:11: error: "));
+  EXPECT_THAT(r.err, HasSubstr("lost_add.yaml: cannot open"));
+  EXPECT_THAT(r.err, HasSubstr("lost.yaml:3:10: error: no machine 'h2000'"));
+  EXPECT_THAT(r.err, HasSubstr("did you mean 'h200'?"));
+}
+
 TEST(Collect, WritesCsvJsonAndAPlot) {
   const auto file = sweep_file("plot", "  gpu.sm.count: [1, 2, 4]\n  args.n: [2048, 8192]\n");
   const auto out = fresh_folder("plot_out");
