@@ -195,6 +195,13 @@ std::string default_integer(bool negative, std::uint64_t bits, Unit unit) {
   return format_quantity(negative ? -value : value, unit);
 }
 
+void take_values(const Node& root, std::vector<ParamDoc>& values, std::span<ParamDoc> list) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    list[i].value = std::move(values[i].value);
+    if (const Node* node = root.at_path(list[i].path)) list[i].origin = node->origin;
+  }
+}
+
 std::string range_text(Unit unit, double low, double high) {
   const bool has_low = std::isfinite(low), has_high = std::isfinite(high);
   if (has_low && has_high) {

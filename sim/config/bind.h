@@ -6,6 +6,7 @@
 #include <concepts>
 #include <limits>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <type_traits>
 
@@ -115,6 +116,8 @@ std::string default_text(const std::vector<T>& values, Unit unit) {
 }
 
 std::string range_text(Unit unit, double low, double high);
+/// Puts the values into the list of the same parameters, with where `root` has them from.
+void take_values(const Node& root, std::vector<ParamDoc>& values, std::span<ParamDoc> list);
 
 template <class Owner, class T>
 void document_entry(std::string_view path, const Owner& defaults, const Group<Owner, T>& g,
@@ -122,9 +125,14 @@ void document_entry(std::string_view path, const Owner& defaults, const Group<Ow
 template <class Owner, class T>
 void document_entry(std::string_view path, const Owner& defaults, const Field<Owner, T>& f,
                     std::vector<ParamDoc>& out) {
-  out.push_back({join_path(path, f.name), std::string(unit_symbol(f.unit)),
-                 range_text(f.unit, f.low, f.high), default_text(defaults.*f.member, f.unit),
-                 std::string(f.doc)});
+  std::string value = default_text(defaults.*f.member, f.unit);
+  out.push_back({join_path(path, f.name),
+                 std::string(unit_symbol(f.unit)),
+                 range_text(f.unit, f.low, f.high),
+                 value,
+                 std::string(f.doc),
+                 value,
+                 {}});
 }
 template <class T>
 void document_all(std::string_view path, const T& defaults, std::vector<ParamDoc>& out) {
@@ -148,8 +156,16 @@ void bind(const Node* node, std::string_view path, Params& out, Diagnostics& pro
 }
 
 template <class Params>
-void document(std::string_view path, std::vector<ParamDoc>& out) {
+void document(std::string_view path, const Node* root, std::vector<ParamDoc>& out) {
+  const std::size_t first = out.size();
   detail::document_all(path, Params{}, out);
+  if (root == nullptr) return;
+  Params given;
+  Diagnostics ignored;  // of a configuration that was bound before
+  config::bind(root->find(path), path, given, ignored);
+  std::vector<ParamDoc> values;
+  detail::document_all(path, given, values);
+  detail::take_values(*root, values, {out.data() + first, values.size()});
 }
 
 }  // namespace xpusim::config

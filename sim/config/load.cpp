@@ -61,6 +61,8 @@ std::vector<std::string> stems_in(const fs::path& folder) {
 
 class Loader {
  public:
+  explicit Loader(const std::vector<std::string>& stem_folders) : stem_folders_(stem_folders) {}
+
   /// The map that a file holds, with all that it extends; nothing if it could not be read.
   std::optional<Node> file(const fs::path& path) {
     const std::string name = path.lexically_normal().string();
@@ -127,9 +129,7 @@ class Loader {
   }
 
   std::optional<Node> extended_file(const Node& item, const fs::path& folder) {
-    const bool has_ending = std::string_view(item.scalar).ends_with(".yaml");
-    const fs::path path =
-        (folder / (has_ending ? item.scalar : item.scalar + ".yaml")).lexically_normal();
+    const fs::path path = path_of(item.scalar, folder);
     if (std::find(chain_.begin(), chain_.end(), path.string()) != chain_.end()) {
       problems_.error(item.origin, fmt::format("'extends' goes round in a circle: {} -> {}",
                                                fmt::join(chain_, " -> "), path.string()));
@@ -137,15 +137,41 @@ class Loader {
     }
     std::error_code error;
     if (!fs::is_regular_file(path, error)) {
-      problems_.error(item.origin, fmt::format("cannot find '{}', which '{}' extends{}",
-                                               path.string(), fmt::join(chain_, "' -> '"),
-                                               did_you_mean(path.stem().string(),
-                                                            stems_in(path.parent_path()))));
+      problems_.error(item.origin,
+                      fmt::format("cannot find '{}', which '{}' extends{}", path.string(),
+                                  fmt::join(chain_, "' -> '"),
+                                  did_you_mean(path.stem().string(), stems_beside(path))));
       return std::nullopt;
     }
     return file(path);
   }
 
+  /// The file beside the one that extends it; or else, of a stem, that of the first of the stem
+  /// folders that has it. A file does not extend itself: its own stem means one of these.
+  fs::path path_of(const std::string& name, const fs::path& folder) const {
+    const bool has_ending = std::string_view(name).ends_with(".yaml");
+    const std::string file_name = has_ending ? name : name + ".yaml";
+    const fs::path beside = (folder / file_name).lexically_normal();
+    std::error_code error;
+    const bool is_stem = !has_ending && name.find('/') == std::string::npos;
+    const bool is_own = beside.string() == chain_.back();
+    if (!is_stem || (fs::is_regular_file(beside, error) && !is_own)) return beside;
+    for (const std::string& other : stem_folders_) {
+      const fs::path path = (fs::path(other) / file_name).lexically_normal();
+      if (fs::is_regular_file(path, error)) return path;
+    }
+    return beside;
+  }
+
+  std::vector<std::string> stems_beside(const fs::path& path) const {
+    std::vector<std::string> stems = stems_in(path.parent_path());
+    for (const std::string& other : stem_folders_) {
+      for (std::string& stem : stems_in(other)) stems.push_back(std::move(stem));
+    }
+    return stems;
+  }
+
+  const std::vector<std::string>& stem_folders_;
   Diagnostics problems_;
   std::vector<std::string> chain_;  ///< files being read, from the first
   std::map<std::string, std::optional<Node>> loaded_;
@@ -179,8 +205,9 @@ void apply_override(Node& root, const std::string& text, Diagnostics& problems) 
 
 }  // namespace
 
-Expected<Node> load(const std::string& path, const std::vector<std::string>& overrides) {
-  Loader loader;
+Expected<Node> load(const std::string& path, const std::vector<std::string>& overrides,
+                    const std::vector<std::string>& stem_folders) {
+  Loader loader(stem_folders);
   std::optional<Node> root = loader.file(path);
   if (root) {
     for (const std::string& text : overrides) apply_override(*root, text, loader.problems());

@@ -48,7 +48,9 @@ Expected<Node> read_yaml_file(const std::string& path);
 /// keys win over them. It may stand in any map: there it fills that map, and the `schema` and
 /// `name` of the file it names are left out. Maps merge entry by entry; lists and values are
 /// replaced.
-Expected<Node> load(const std::string& path, const std::vector<std::string>& overrides = {});
+/// A stem that is not there is looked up in `stem_folders`, in their order.
+Expected<Node> load(const std::string& path, const std::vector<std::string>& overrides = {},
+                    const std::vector<std::string>& stem_folders = {});
 
 /// Binds the map at `node` (may be null: all defaults) to `out`. Unknown keys, wrong units and
 /// values out of range become diagnostics. `path` is the dotted name of the node, for messages.
@@ -60,9 +62,17 @@ void bind(const Node* node, std::string_view path, Params& out, Diagnostics& pro
 /// One parameter as `xpusim params` lists it.
 struct ParamDoc {
   std::string path, unit, range, default_value, doc;
+  std::string value;      ///< in the configuration that was asked about; without one, the default
+  SourcePosition origin;  ///< where that was written; unset: nowhere, it is the default
 };
+/// Lists the parameters of a struct whose map is at `path` of the configuration `root` (may be
+/// null: no configuration).
 template <class Params>
-void document(std::string_view path, std::vector<ParamDoc>& out);
+void document(std::string_view path, const Node* root, std::vector<ParamDoc>& out);
+template <class Params>
+void document(std::string_view path, std::vector<ParamDoc>& out) {
+  document<Params>(path, nullptr, out);
+}
 
 /// Gives problems without a position that of the parameter whose dotted name begins their message
 /// ("gpu.memory.l2.slices: ..."), or of the nearest map around it that was written.

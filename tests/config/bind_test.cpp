@@ -241,6 +241,20 @@ TEST(Document, ListsPathUnitRangeDefaultAndDoc) {
   EXPECT_EQ(docs[7].path, "gpu.l2.size");
   EXPECT_EQ(docs[7].default_value, "50 MiB");
   EXPECT_EQ(docs[8].doc, "associativity");
+  EXPECT_EQ(docs[0].value, "1.5 GHz");
+}
+
+TEST(Document, GivesTheValuesOfAConfigurationAndWhereTheyWereWritten) {
+  const auto root = read_yaml("gpu:\n  clock: 2000 MHz\n", "chip.yaml");
+  ASSERT_TRUE(root);
+  std::vector<ParamDoc> docs;
+  document<ChipParams>("gpu", &*root, docs);
+  ASSERT_EQ(docs.size(), 9u);
+  EXPECT_EQ(docs[0].value, "2 GHz");
+  EXPECT_EQ(docs[0].default_value, "1.5 GHz");
+  EXPECT_EQ(docs[0].origin.str(), "chip.yaml:2:10");
+  EXPECT_EQ(docs[7].value, "50 MiB");
+  EXPECT_EQ(docs[7].origin.file, "");
 }
 
 }  // namespace

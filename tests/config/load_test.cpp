@@ -96,6 +96,25 @@ TEST_F(Load, NamesTheChainOfACircle) {
             "D/self.yaml\n");
 }
 
+TEST_F(Load, FindsAStemBesideTheFileFirstAndThenInTheStemFolders) {
+  write("configs/gpu/h200.yaml", "extends: base\nsms: 132\n");
+  write("configs/gpu/base.yaml", "sms: 1\nwarps: 64\n");
+  write("mine/half.yaml", "extends: h200\nsms: 66\n");
+  write("mine/base.yaml", "sms: 2\n");
+  write("mine/based.yaml", "extends: base\n");
+  write("mine/h200.yaml", "extends: h200\nwarps: 48\n");  // its own stem means the other file
+  const auto in = [&](const std::string& name) {
+    auto root = load((folder_ / name).string(), {}, {(folder_ / "configs/gpu").string()});
+    return root ? to_yaml(*root) : root.error().str();
+  };
+  EXPECT_EQ(in("mine/based.yaml"), "sms: 2\n");
+  EXPECT_EQ(in("mine/h200.yaml"), "sms: 132\nwarps: 48\n");
+  std::filesystem::remove(folder_ / "mine/h200.yaml");
+  EXPECT_EQ(in("mine/half.yaml"), "sms: 66\nwarps: 64\n");
+  write("mine/odd.yaml", "extends: h20\n");
+  EXPECT_NE(in("mine/odd.yaml").find("did you mean 'h200'?"), std::string::npos);
+}
+
 TEST_F(Load, NamesTheChainToAMissingFile) {
   write("h100.yaml", "x: 1\n");
   write("h200.yaml", "extends: h10O\n");
