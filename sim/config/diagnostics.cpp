@@ -24,6 +24,20 @@ std::string_view name_of(Severity severity) {
   return "error";
 }
 
+/// The text on one line: a value that spans lines may be part of a message.
+std::string one_line(const std::string& text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    if (c == '\n') {
+      out += "\\n";
+    } else if (c != '\r') {
+      out += c;
+    }
+  }
+  return out;
+}
+
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
 /// Optimal string alignment distance, in half steps: an insertion, deletion, substitution or swap
@@ -57,8 +71,9 @@ std::string SourcePosition::str() const {
 
 std::string Diagnostic::str() const {
   const std::string place = where.str();
-  if (place.empty()) return fmt::format("{}: {}", name_of(severity), message);
-  return fmt::format("{}: {}: {}", place, name_of(severity), message);
+  const std::string text = one_line(message);
+  if (place.empty()) return fmt::format("{}: {}", name_of(severity), text);
+  return fmt::format("{}: {}: {}", place, name_of(severity), text);
 }
 
 void Diagnostics::append(const Diagnostics& other) {

@@ -31,6 +31,12 @@ TEST(Diagnostics, AppendsOthersInOrder) {
   EXPECT_EQ(a.str(), "error: one\nerror: two\n");
 }
 
+TEST(Diagnostics, AValueOfSeveralLinesStaysOnOneLine) {
+  Diagnostics d;
+  d.error({"a.yaml", 3, 1}, "'4\nx' is not a number");
+  EXPECT_EQ(d.str(), "a.yaml:3:1: error: '4\\nx' is not a number\n");
+}
+
 TEST(DidYouMean, FindsTheNearestWord) {
   const std::vector<std::string> names = {"count", "clock", "latency", "KiB", "kB"};
   EXPECT_EQ(did_you_mean("cuont", names), "; did you mean 'count'?");  // swapped letters: one step
