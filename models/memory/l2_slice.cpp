@@ -96,6 +96,11 @@ void L2Slice::expect(const Message& m) const {
   }
 }
 
+double L2Slice::busy_cycles() const {
+  return static_cast<double>(counters_.busy_fractions) /
+         static_cast<double>(std::uint64_t{1} << kFraction);
+}
+
 /// Takes the look-up pipeline, in order of arrival; returns the cycle in which the look-up starts.
 engine::Cycle L2Slice::occupy(std::uint32_t sectors, std::uint64_t each, Cycle now) {
   const std::uint64_t start = std::max(now << kFraction, next_free_);

@@ -72,6 +72,7 @@ class L2Slice : public sc_core::sc_module, public engine::Component {
   const char* waiting_for() const override { return fills_.empty() ? "" : "a fill"; }
 
   const L2Counters& counters() const { return counters_; }
+  double busy_cycles() const;  ///< of the look-up pipeline
   const L2Tags& tags() const { return tags_; }
   L2Tags& tags() { return tags_; }
 

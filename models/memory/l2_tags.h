@@ -62,7 +62,9 @@ class L2Tags {
   template <class F>
   void clean(F&& f);
   void clear();  ///< forgets everything, dirty data too
-  std::uint64_t dirty_sectors() const;
+  std::uint64_t valid_sectors() const { return count_states(kLineSectors); }
+  std::uint64_t dirty_sectors() const { return count_states(kLineSectors << kDirty); }
+  std::uint64_t most_dirty_lines() const { return lines() / ways_ * dirty_ways_; }
   std::uint64_t lines() const { return std::uint64_t{groups_} * kLinesPerGroup * ways_; }
 
  private:
@@ -84,6 +86,7 @@ class L2Tags {
     std::array<Tags, kLinesPerGroup> tags;
   };
 
+  std::uint64_t count_states(std::uint32_t bits) const;
   std::size_t group_of(std::uint32_t place) const;
   static int find(const Tags& tags, std::uint32_t block);
   static void touch(Set& set, std::uint32_t way);

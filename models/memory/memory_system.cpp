@@ -38,6 +38,24 @@ std::uint32_t block_number(std::uint64_t address) {
   return static_cast<std::uint32_t>((address & 0xffff'ffff'ffff) / kBlockBytes);
 }
 
+/// The share of its own time in which a pseudo channel's data bus moved data.
+PartUse hbm_use(Hbm& hbm) {
+  PartUse use{"HBM data bus"};
+  double channels = 0;
+  for (std::size_t i = 0; i < hbm.modules(); ++i) {
+    for (std::size_t k = 0; k < hbm.module(i).pseudo_channels(); ++k) {
+      const auto& ledger = hbm.module(i).pseudo_channel(k).ledger();
+      const double busy = static_cast<double>(ledger.of(HbmReason::kTransfer)) /
+                          static_cast<double>(std::max<std::uint64_t>(ledger.sum(), 1));
+      use.mean += busy;
+      use.busiest = std::max(use.busiest, busy);
+      ++channels;
+    }
+  }
+  use.mean /= std::max(channels, 1.0);
+  return use;
+}
+
 engine::Message answer_to(const ReadCoalescer::Reader& reader, std::uint64_t block_address) {
   engine::Message m;
   m.to = reader.sm;
@@ -204,6 +222,36 @@ MemoryCounters MemorySystem::counters() const {
   c.reply_bytes = replies_->bytes();
   c.bridge_bytes = bridge_->bytes();
   return c;
+}
+
+std::vector<PartUse> MemorySystem::use(engine::Cycle cycles) const {
+  const double all = static_cast<double>(std::max<engine::Cycle>(cycles, 1));
+  PartUse slices{"L2 slices"};
+  for (const auto& slice : slices_) {
+    slices.mean += slice->busy_cycles() / all / static_cast<double>(slices_.size());
+    slices.busiest = std::max(slices.busiest, slice->busy_cycles() / all);
+  }
+  const auto network = [all](std::string_view name, const network::Crossbar& crossbar) {
+    const auto busy = crossbar.busy();
+    return PartUse{name, busy.mean / all, busy.most / all};
+  };
+  std::vector<PartUse> parts = {hbm_use(*hbm_), slices};
+  if (halves_ > 1) parts.push_back(network("bridge between the L2 halves", *bridge_));
+  parts.push_back(network("request network", *requests_));
+  parts.push_back(network("reply network", *replies_));
+  return parts;
+}
+
+std::uint64_t MemorySystem::most_dirty_bytes() const {
+  std::uint64_t lines = 0;
+  for (const auto& slice : slices_) lines += slice->tags().most_dirty_lines();
+  return lines * kLineBytes;
+}
+
+std::uint64_t CacheContents::bytes() const {
+  std::uint64_t sectors = 0;
+  for (const L2Tags& tags : slices) sectors += tags.valid_sectors();
+  return sectors * kSectorBytes;
 }
 
 void MemorySystem::clear_caches() {

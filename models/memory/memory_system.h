@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <systemc>
 #include <vector>
 
@@ -34,9 +35,18 @@ struct MemoryCounters {
   std::uint64_t request_messages = 0, reply_messages = 0, reply_bytes = 0, bridge_bytes = 0;
 };
 
+/// How busy a part of the memory system was: shares of the time, of its ports on the mean and of
+/// the busiest one.
+struct PartUse {
+  std::string_view name;
+  double mean = 0, busiest = 0;
+};
+
 /// What the caches hold: handed from one launch's system to the next one's (warm caches).
 struct CacheContents {
   std::vector<L2Tags> slices;
+
+  std::uint64_t bytes() const;  ///< a copy in the other half counts again
 };
 
 /// The SMs' way to memory. SMs of the first half of the numbers sit by the first half of the L2
@@ -57,6 +67,10 @@ class MemorySystem : public sc_core::sc_module {
   engine::Cycle window() const { return std::min(requests_->latency(), replies_->latency()); }
 
   MemoryCounters counters() const;
+  /// Over the first `cycles`; after finish(). Ports' headers count, messages without data do not.
+  std::vector<PartUse> use(engine::Cycle cycles) const;
+  /// The most that can be left dirty in the L2.
+  std::uint64_t most_dirty_bytes() const;
   Hbm& hbm() { return *hbm_; }
   L2Slice& slice(std::uint32_t i) { return *slices_[i]; }
   std::uint32_t slices() const { return static_cast<std::uint32_t>(slices_.size()); }

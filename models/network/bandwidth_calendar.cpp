@@ -31,6 +31,7 @@ std::uint64_t BandwidthCalendar::first_free(std::uint64_t slot) const {
 
 engine::Cycle BandwidthCalendar::book(engine::Cycle now, engine::Cycle ready, std::uint32_t bytes) {
   if (bytes == 0) return ready;
+  booked_ += bytes;
   if (now >> kSlotBits > first_) advance(now >> kSlotBits);
   engine::Cycle end = ready + (bytes - 1) / bytes_per_cycle_;
   std::uint64_t slot = ready >> kSlotBits;

@@ -29,15 +29,19 @@ class alignas(64) BandwidthCalendar {
   /// the cycle in which the last of them passes: `ready` if a free port takes them in one cycle.
   engine::Cycle book(engine::Cycle now, engine::Cycle ready, std::uint32_t bytes);
 
+  /// Cycles that all bytes booked so far take of the port.
+  double busy_cycles() const { return static_cast<double>(booked_) / bytes_per_cycle_; }
+
  private:
   void advance(std::uint64_t first);
   std::uint64_t first_free(std::uint64_t slot) const;
   bool in_window(std::uint64_t slot) const { return slot < first_ + kSlots; }
 
   std::uint32_t bytes_per_cycle_, slot_bytes_;
-  std::uint64_t first_ = 0;  ///< the window's first slot
-  std::uint64_t full_ = 0;   ///< bit (slot mod 64): nothing left
-  std::uint64_t line_ = 0;   ///< end of the line behind the window, in bytes since 0
+  std::uint64_t first_ = 0;   ///< the window's first slot
+  std::uint64_t full_ = 0;    ///< bit (slot mod 64): nothing left
+  std::uint64_t line_ = 0;    ///< end of the line behind the window, in bytes since 0
+  std::uint64_t booked_ = 0;  ///< bytes
   std::array<std::uint16_t, kSlots> used_{};  ///< bytes booked, by slot mod 64
 };
 

@@ -44,6 +44,24 @@ void Crossbar::connect(std::uint32_t destination, std::uint32_t component_id) {
   component_[destination] = component_id;
 }
 
+namespace {
+
+Crossbar::Busy busy_ports(const std::vector<BandwidthCalendar>& ports) {
+  Crossbar::Busy busy;
+  for (const auto& port : ports) {
+    busy.mean += port.busy_cycles() / static_cast<double>(ports.size());
+    busy.most = std::max(busy.most, port.busy_cycles());
+  }
+  return busy;
+}
+
+}  // namespace
+
+Crossbar::Busy Crossbar::busy() const {
+  const Busy source = busy_ports(source_), destination = busy_ports(destination_);
+  return source.most > destination.most ? source : destination;
+}
+
 void Crossbar::transfer(std::uint32_t source, const engine::Message& message,
                         engine::Cycle leaves) {
   const std::uint32_t payload = memory::payload_bytes(message);

@@ -44,6 +44,13 @@ class Crossbar : public sc_core::sc_module {
     return wait_cycles_;
   }  ///< summed over messages, at both ports
 
+  /// Cycles in which ports moved data, of the side (sources or destinations) whose busiest port
+  /// has more.
+  struct Busy {
+    double mean = 0, most = 0;
+  };
+  Busy busy() const;
+
  private:
   class Port;
   void transfer(std::uint32_t source, const engine::Message& message, engine::Cycle leaves);

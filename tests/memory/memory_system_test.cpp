@@ -320,6 +320,33 @@ TEST(MemorySystem, hands_warm_caches_to_the_next_system) {
   EXPECT_EQ(b.memory().counters().dram_read_bytes, 0u);
 }
 
+TEST(MemorySystem, says_how_busy_its_parts_were) {
+  const std::uint64_t far = address_in_half(1);
+  TwoSms b({{far, 0xffff}}, {});
+  const auto use = b.memory().use(1000);
+  ASSERT_EQ(use.size(), 5u);
+  EXPECT_EQ(use[1].name, "L2 slices");
+  EXPECT_NEAR(use[1].busiest, 16 / 1.75 / 1000, 1e-4);
+  EXPECT_EQ(use[2].name, "bridge between the L2 halves");
+  EXPECT_DOUBLE_EQ(use[2].busiest, 520 / 64.0 / 1000);
+  EXPECT_DOUBLE_EQ(use[2].mean, 520 / 64.0 / 1000 / 96);
+  EXPECT_EQ(use[4].name, "reply network");
+  EXPECT_GE(use[4].busiest, 520 / 64.0 / 1000);
+}
+
+TEST(MemorySystem, bounds_what_stays_dirty_by_the_dirty_ways) {
+  const MemoryParams p = params();
+  TwoSms b({}, {});
+  const double share = static_cast<double>(p.l2.dirty_ways) / static_cast<double>(p.l2.ways);
+  EXPECT_NEAR(static_cast<double>(b.memory().most_dirty_bytes()),
+              share * static_cast<double>(p.l2.capacity_bytes), 0.01 * 62'914'560);
+}
+
+TEST(MemorySystem, knows_what_its_caches_hold) {
+  TwoSms b({{address_in_half(0), kOneSector}}, {});
+  EXPECT_EQ(b.memory().caches().bytes(), 64u);  // a whole atom
+}
+
 // ---- atomics
 
 TEST(MemorySystem, serialises_atomics_on_one_address_at_its_slice) {

@@ -78,6 +78,15 @@ TEST_F(CrossbarTest, does_not_let_one_source_slow_down_another) {
   EXPECT_EQ(sinks[2].arrivals[0].second, 50u);
 }
 
+TEST_F(CrossbarTest, knows_how_busy_its_busiest_port_was) {
+  for (std::uint32_t i = 0; i < 4; ++i) send(i, 2, memory::kWrite, i);
+  send(0, 1, memory::kRead, 9);  // without data: takes nothing
+  scheduler.run_until(1000);
+  const auto busy = crossbar->busy();
+  EXPECT_EQ(busy.most, 4 * 520 / 64.0);  // destination 2 of three
+  EXPECT_DOUBLE_EQ(busy.mean, 4 * 520 / 64.0 / 3);
+}
+
 TEST_F(CrossbarTest, delivers_everything_once) {
   for (std::uint32_t i = 0; i < 1000; ++i) {
     send(i % 4, i % 3, i % 2 == 0 ? memory::kRead : memory::kWrite, i);
