@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,12 +49,17 @@ struct LaunchSpec {
   SourcePosition where;
   SourcePosition kernel_where;             ///< of `kernel`; unset where a file keeps no positions
   std::vector<SourcePosition> grid_where;  ///< of each in `grid`; empty likewise
+  std::map<std::string, SourcePosition> constexpr_where;  ///< of their values; empty likewise
 
   const SourcePosition& kernel_place() const {
     return kernel_where.file.empty() ? where : kernel_where;
   }
   const SourcePosition& grid_place(std::size_t i) const {
     return i < grid_where.size() ? grid_where[i] : where;
+  }
+  const SourcePosition& constexpr_place(const std::string& name) const {
+    const auto found = constexpr_where.find(name);
+    return found == constexpr_where.end() ? where : found->second;
   }
 };
 
@@ -72,6 +78,7 @@ struct Workload {
   std::vector<TensorSpec> tensors;
   std::vector<LaunchSpec> launches;
   std::vector<ExpectSpec> expect;
+  std::set<std::string> variants;  ///< constexprs that sweeps choose a kernel by
 
   const TensorSpec* tensor(std::string_view name) const;
 };

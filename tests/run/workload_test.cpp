@@ -95,6 +95,16 @@ TEST(Workload, NothingIsDroppedInSilence) {
   says("launches:", "variants: {BLOCK: 5}\nlaunches:", "a map from values to kernels");
 }
 
+TEST(Workload, ALaunchOfAVariantsKernelHasTheVariantsValue) {
+  std::string text = replaced("{gpu: ir/a, tpu: ir/b}", "ir/a_64");
+  text += "variants: {BLOCK: {64: ir/a_64, 128: ir/a_128}}\n";
+  EXPECT_EQ(problems(text), "");
+  text.replace(text.find("BLOCK: 64"), 9, "BLOCK: 128");
+  EXPECT_EQ(
+      problems(text),
+      "dir/launch.yaml:9:18: error: BLOCK is 128 here, but 'ir/a_64' is the variant for 64\n");
+}
+
 TEST(Workload, SeveralMistakesComeTogether) {
   std::string text = replaced("dtype: bf16", "dtype: bf17");
   const auto at = text.find("x_ptr: x,");

@@ -1,0 +1,371 @@
+// Reads launch files.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+
+#include "sim/run/machine.h"
+#include "sim/run/npy.h"
+#include "sim/run/workload.h"
+
+namespace xpusim::run {
+namespace fs = std::filesystem;
+using config::Node;
+using kernel::DType;
+
+namespace {
+
+std::optional<std::int64_t> as_integer(std::string_view s) {
+  std::int64_t v = 0;
+  auto [end, ec] = std::from_chars(s.data(), s.data() + s.size(), v);
+  if (ec != std::errc() || end != s.data() + s.size()) return std::nullopt;
+  return v;
+}
+std::optional<double> as_real(std::string_view s) {
+  double v = 0;
+  auto [end, ec] = std::from_chars(s.data(), s.data() + s.size(), v);
+  if (ec != std::errc() || end != s.data() + s.size()) return std::nullopt;
+  return v;
+}
+
+/// Where the text of a scalar begins: behind its quote, if it has one.
+SourcePosition text_start(const Node& node) {
+  SourcePosition p = node.origin;
+  if (node.quoted) ++p.column;
+  return p;
+}
+
+bool is_text(const Node& node) { return node.kind == Node::Kind::kScalar && !node.scalar.empty(); }
+
+/// Reads the parts of a launch file, collecting every problem.
+class Reader {
+ public:
+  explicit Reader(std::string path) { out_.path = std::move(path); }
+
+  Expected<Workload> read(const Node& root) {
+    static const std::vector<std::string> kKeys = {"schema",   "name",     "tensors",
+                                                   "launches", "variants", "expect"};
+    if (root.kind != Node::Kind::kMap) return fail(root.origin, "a launch file is a map");
+    check_keys(root, kKeys, "a launch file");
+    const Node* schema = root.find("schema");
+    if (!schema || schema->scalar != "xpusim.workload/1")
+      problems_.error(schema ? schema->origin : root.origin,
+                      "expected 'schema: xpusim.workload/1'");
+    if (const Node* name = root.find("name")) {
+      if (!is_text(*name)) problems_.error(name->origin, "a name is a text");
+      out_.name = name->scalar;
+    }
+    if (out_.name.empty()) out_.name = fs::path(out_.path).stem().string();
+    if (const Node* t = map_at(root, "tensors")) {
+      for (const auto& [key, node] : t->entries) tensor(key, node);
+    }
+    if (const Node* l = root.find("launches");
+        l && l->kind == Node::Kind::kList && !l->items.empty()) {
+      for (const auto& item : l->items) launch(item);
+    } else {
+      problems_.error(l ? l->origin : root.origin,
+                      "expected 'launches:', a list with at least one");
+    }
+    if (const Node* v = map_at(root, "variants")) {
+      for (const auto& [key, node] : v->entries) variants(key, node);
+    }
+    if (const Node* e = map_at(root, "expect")) {
+      for (const auto& [key, node] : e->entries) expect(key, node);
+    }
+    if (problems_.has_errors()) return fail(problems_);
+    return std::move(out_);
+  }
+
+ private:
+  void check_keys(const Node& map, const std::vector<std::string>& known, std::string_view what) {
+    for (const auto& [key, node] : map.entries) {
+      bool found = false;
+      for (const auto& k : known) found |= k == key;
+      if (!found)
+        problems_.error(node.key_origin, fmt::format("unknown key '{}' in {}{}", key, what,
+                                                     did_you_mean(key, known)));
+    }
+  }
+  const Node* map_at(const Node& node, std::string_view key) {
+    const Node* n = node.find(key);
+    if (!n) return nullptr;
+    if (n->kind == Node::Kind::kMap) return n;
+    problems_.error(n->origin, fmt::format("'{}' must be a map", key));
+    return nullptr;
+  }
+
+  /// What sweep and tune choose from; a run only checks its form.
+  void variants(const std::string& name, const Node& node) {
+    std::vector<std::string> known;
+    for (const auto& l : out_.launches)
+      for (const auto& [key, value] : l.constexprs) known.push_back(key);
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      problems_.error(node.key_origin, fmt::format("no launch has a constexpr '{}'{}", name,
+                                                   did_you_mean(name, known)));
+    bool fits = node.kind == Node::Kind::kMap;
+    for (const auto& [value, kernel] : node.entries) fits &= is_text(kernel);
+    if (!fits)
+      return problems_.error(
+          node.origin, fmt::format("the variants of '{}' are a map from values to kernels", name));
+    out_.variants.insert(name);
+    for (const auto& launch : out_.launches) fits_variant(launch, name, node);
+  }
+
+  /// A launch of a variant's kernel has the variant's value.
+  void fits_variant(const LaunchSpec& launch, const std::string& name, const Node& variants) {
+    const auto kernel = launch.kernel.find("");
+    const auto given = launch.constexprs.find(name);
+    if (kernel == launch.kernel.end() || given == launch.constexprs.end()) return;
+    std::string others;
+    for (const auto& [value, text] : variants.entries) {
+      if (text.scalar != kernel->second) continue;
+      if (value == given->second) return;
+      others = value;
+    }
+    if (!others.empty())
+      problems_.error(launch.constexpr_place(name),
+                      fmt::format("{} is {} here, but '{}' is the variant for {}", name,
+                                  given->second, kernel->second, others));
+  }
+
+  void tensor(const std::string& name, const Node& node) {
+    static const std::vector<std::string> kKeys = {"dtype", "shape", "init", "seed"};
+    TensorSpec t;
+    t.name = name;
+    t.where = node.key_origin;
+    if (node.kind != Node::Kind::kMap) {
+      problems_.error(node.origin,
+                      fmt::format("tensor '{}' must be a map with dtype and shape", name));
+      return;
+    }
+    check_keys(node, kKeys, fmt::format("tensor '{}'", name));
+    const Node* dtype = node.find("dtype");
+    auto parsed = dtype ? parse_dtype(dtype->scalar) : std::nullopt;
+    if (!parsed)
+      problems_.error(
+          dtype ? dtype->origin : node.origin,
+          fmt::format("tensor '{}' needs a dtype: f64 f32 f16 bf16 f8 f8E5M2 i64 i32 i16 i8 "
+                      "i1 (or uN)",
+                      name));
+    t.dtype = parsed.value_or(DType::kF32);
+    shape(t, node);
+    init(t, node);
+    if (const Node* seed = node.find("seed")) {
+      auto v = as_integer(seed->scalar);
+      if (!v || *v < 0) problems_.error(seed->origin, "a seed is a whole number, 0 or more");
+      t.init.seed = static_cast<std::uint64_t>(v.value_or(0));
+    } else {
+      t.init.seed = out_.tensors.size() + 1;
+    }
+    out_.tensors.push_back(std::move(t));
+  }
+
+  void shape(TensorSpec& t, const Node& node) {
+    const Node* shape = node.find("shape");
+    if (!shape || shape->kind != Node::Kind::kList) {
+      problems_.error(shape ? shape->origin : node.origin,
+                      fmt::format("tensor '{}' needs a shape, such as [1024, 64]", t.name));
+      return;
+    }
+    for (const auto& item : shape->items) {
+      auto v = as_integer(item.scalar);
+      if (!v || *v < 1 || *v > (std::int64_t{1} << 40)) {
+        problems_.error(item.origin,
+                        fmt::format("'{}' is no dimension: whole numbers from 1", item.scalar));
+        return;
+      }
+      t.shape.push_back(*v);
+    }
+    double count = 1;
+    for (auto d : t.shape) count *= static_cast<double>(d);
+    if (count > 1e13)
+      problems_.error(shape->origin, fmt::format("tensor '{}' has too many elements", t.name));
+  }
+
+  void init(TensorSpec& t, const Node& node) {
+    const Node* init = node.find("init");
+    if (!init) {
+      t.init.kind = exec::Init::Kind::kRandn;
+      return;
+    }
+    if (init->kind == Node::Kind::kMap) {
+      const Node* file = init->find("file");
+      if (!file) {
+        problems_.error(init->origin, "expected 'init: {file: x.npy}' or a word such as randn");
+        return;
+      }
+      static const std::vector<std::string> kKeys = {"file"};
+      check_keys(*init, kKeys, "an init");
+      auto data = read_npy(relative_to(out_.path, file->scalar), t.dtype, t.shape, file->origin);
+      if (!data) return problems_.append(data.error());
+      t.init.kind = exec::Init::Kind::kData;
+      t.init.data = *data;
+      return;
+    }
+    auto parsed = parse_init(init->scalar);
+    if (!parsed)
+      problems_.error(init->origin,
+                      fmt::format("unknown init '{}': randn, zeros, ones, full V, arange, "
+                                  "randint N or {{file: x.npy}}",
+                                  init->scalar));
+    t.init = parsed.value_or(exec::Init{});
+  }
+
+  void launch(const Node& node) {
+    static const std::vector<std::string> kKeys = {"kernel", "grid", "constexprs", "args",
+                                                   "num_warps"};
+    LaunchSpec l;
+    l.where = node.origin;
+    if (node.kind != Node::Kind::kMap) return problems_.error(node.origin, "a launch is a map");
+    check_keys(node, kKeys, "a launch");
+    kernel(l, node);
+    if (const Node* grid = node.find("grid")) {
+      if (grid->kind == Node::Kind::kList) {
+        for (const auto& g : grid->items) grid_dimension(l, g);
+      } else {
+        grid_dimension(l, *grid);
+      }
+      if (l.grid.empty() || l.grid.size() > 3)
+        problems_.error(grid->origin, "a grid has one to three dimensions");
+    }
+    if (const Node* c = map_at(node, "constexprs")) {
+      for (const auto& [key, value] : c->entries) {
+        l.constexprs[key] = value.scalar;
+        l.constexpr_where[key] = value.key_origin;
+        if (value.kind != Node::Kind::kScalar)
+          problems_.error(value.origin,
+                          fmt::format("constexpr '{}' must be a number or a word", key));
+      }
+    }
+    if (const Node* warps = node.find("num_warps")) {
+      l.num_warps = as_integer(warps->scalar);
+      if (!l.num_warps) problems_.error(warps->origin, "num_warps is a whole number");
+    }
+    if (const Node* args = node.find("args")) {
+      if (args->kind == Node::Kind::kScalar && !args->is_null())
+        problems_.error(args->origin, "'args' is a map by parameter (Triton) or a list (Mosaic)");
+      for (const auto& [key, value] : args->entries) argument(l, key, value);
+      for (const auto& item : args->items) argument(l, "", item);
+    }
+    out_.launches.push_back(std::move(l));
+  }
+
+  void grid_dimension(LaunchSpec& l, const Node& g) {
+    if (g.kind != Node::Kind::kScalar)
+      problems_.error(g.origin, "a grid dimension is a number or an expression");
+    l.grid.push_back(g.scalar);
+    l.grid_where.push_back(text_start(g));
+  }
+
+  void kernel(LaunchSpec& l, const Node& node) {
+    const Node* k = node.find("kernel");
+    if (!k) return problems_.error(node.origin, "a launch needs a 'kernel'");
+    l.kernel_where = k->origin;
+    bool fits = is_text(*k);
+    if (fits) {
+      l.kernel[""] = k->scalar;
+    } else if (k->kind == Node::Kind::kMap) {
+      fits = !k->entries.empty();
+      for (const auto& [family, path] : k->entries) {
+        fits &= is_text(path);
+        l.kernel[family] = path.scalar;
+        check_family(family, path.key_origin);
+      }
+    }
+    if (!fits) problems_.error(k->origin, "a kernel is a stem, a file, or {gpu: a, tpu: b}");
+  }
+
+  void check_family(const std::string& name, const SourcePosition& where) {
+    std::vector<std::string> known;
+    for (const auto& f : families()) known.push_back(f.name);
+    if (known.empty() || find_family(name)) return;
+    problems_.error(where,
+                    fmt::format("no family of machines '{}'{}", name, did_you_mean(name, known)));
+  }
+
+  void argument(LaunchSpec& l, const std::string& key, const Node& value) {
+    ArgSpec a;
+    a.name = key;
+    a.where = value.origin;
+    if (value.kind == Node::Kind::kMap) {
+      static const std::vector<std::string> kKeys = {"descriptor", "block", "strides", "padding"};
+      check_keys(value, kKeys, "a descriptor");
+      const Node* d = value.find("descriptor");
+      if (!d) return problems_.error(value.origin, "expected {descriptor: tensor, block: [..]}");
+      a.kind = ArgSpec::Kind::kDescriptor;
+      a.tensor = d->scalar;
+      if (const Node* block = value.find("block"))
+        for (const auto& b : block->items) a.block.push_back(as_integer(b.scalar).value_or(0));
+    } else if (value.kind == Node::Kind::kList) {
+      return problems_.error(value.origin,
+                             "an argument is a tensor, a number, null, or {descriptor: tensor}");
+    } else if (value.scalar == "null" || value.scalar == "~" || value.scalar.empty()) {
+      a.kind = ArgSpec::Kind::kNull;
+    } else if (auto i = as_integer(value.scalar); i && !value.quoted) {
+      a.kind = ArgSpec::Kind::kInteger;
+      a.integer = *i;
+      a.real = static_cast<double>(*i);
+    } else if (auto r = as_real(value.scalar); r && !value.quoted) {
+      a.kind = ArgSpec::Kind::kReal;
+      a.real = *r;
+    } else {
+      a.kind = ArgSpec::Kind::kTensor;
+      a.tensor = value.scalar;
+    }
+    if (!a.tensor.empty() && !out_.tensor(a.tensor))
+      problems_.error(a.where, fmt::format("no tensor '{}'{}", a.tensor, nearest_tensor(a.tensor)));
+    l.args.push_back(std::move(a));
+  }
+
+  std::string nearest_tensor(const std::string& name) const {
+    std::vector<std::string> names;
+    for (const auto& t : out_.tensors) names.push_back(t.name);
+    return did_you_mean(name, names);
+  }
+
+  void expect(const std::string& tensor, const Node& node) {
+    static const std::vector<std::string> kKeys = {"reference", "rtol", "atol"};
+    ExpectSpec e;
+    e.tensor = tensor;
+    e.where = node.key_origin;
+    if (node.kind != Node::Kind::kMap || !node.find("reference"))
+      return problems_.error(node.origin, fmt::format("'{}' needs a reference", tensor));
+    check_keys(node, kKeys, "an expectation");
+    if (!out_.tensor(tensor))
+      problems_.error(e.where, fmt::format("no tensor '{}'{}", tensor, nearest_tensor(tensor)));
+    for (auto [key, member] : {std::pair{"rtol", &e.rtol}, std::pair{"atol", &e.atol}}) {
+      if (const Node* n = node.find(key)) {
+        auto v = as_real(n->scalar);
+        if (!v || !(*v >= 0) || !std::isfinite(*v))
+          problems_.error(n->origin, fmt::format("{} is a number, 0 or more", key));
+        *member = v.value_or(0);
+      }
+    }
+    const Node* reference = node.find("reference");
+    e.text = reference->scalar;
+    auto parsed = parse_expression(e.text, text_start(*reference));
+    if (!parsed) return problems_.append(parsed.error());
+    e.reference = std::move(*parsed);
+    out_.expect.push_back(std::move(e));
+  }
+
+  Workload out_;
+  Diagnostics problems_;
+};
+
+}  // namespace
+
+Expected<Workload> parse_workload(const Node& root, const std::string& path) {
+  return Reader(path).read(root);
+}
+
+Expected<Workload> load_workload(const std::string& path) {
+  auto root = config::read_yaml_file(path);
+  if (!root) return fail(root.error());
+  return parse_workload(*root, path);
+}
+
+}  // namespace xpusim::run
