@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -36,6 +37,15 @@ class CaseReader {
  private:
   void error(const std::string& what) {
     problems_.error({path_, 0, 0}, fmt::format("case '{}': {}", out_.name, what));
+  }
+
+  /// The map or list at a key; an empty one if there is none.
+  Json part(const char* key, Json::value_t type) {
+    const auto found = json_.find(key);
+    if (found == json_.end()) return Json(type);
+    if (found->type() == type) return *found;
+    error(fmt::format("'{}' must be {}", key, type == Json::value_t::object ? "a map" : "a list"));
+    return Json(type);
   }
 
   std::optional<TensorSpec> tensor(const std::string& name, const Json& j) {
@@ -97,17 +107,21 @@ class CaseReader {
     l.where = {path_, 0, 0};
     l.kernel[""] = json_.value("ir", "");
     if (l.kernel[""].empty()) error("needs 'ir'");
-    for (const auto& g : json_.value("grid", Json::array())) l.grid.push_back(g.dump());
-    const Json constexprs = json_.value("constexprs", Json::object());
+    for (const auto& g : part("grid", Json::value_t::array)) {
+      if (!g.is_string() && !g.is_number_integer())
+        error("a grid dimension is a number or an expression");
+      l.grid.push_back(g.is_string() ? g.get<std::string>() : g.dump());
+    }
+    const Json constexprs = part("constexprs", Json::value_t::object);
     for (const auto& [key, value] : constexprs.items())
       l.constexprs[key] = value.is_string() ? value.get<std::string>() : value.dump();
     if (json_.contains("num_warps")) l.num_warps = json_["num_warps"].get<std::int64_t>();
-    const Json args = json_.value("args", Json::object());
+    const Json args = part("args", Json::value_t::object);
     for (const auto& [key, value] : args.items()) argument(w, l, key, key, value);
     out_.problem = out_.kernel + args.dump();
     w.launches.push_back(std::move(l));
     out_.workloads.push_back(std::move(w));
-    const Json c = json_.value("counters", Json::object());
+    const Json c = part("counters", Json::value_t::object);
     if (c.contains("duration_ns")) {
       out_.measured_ns = c["duration_ns"].get<double>();
       if (!(*out_.measured_ns > 0)) error("a measured duration_ns must be above 0");
@@ -122,7 +136,8 @@ class CaseReader {
                                        : Measure::kSingle;
     if (measure != "single" && measure != "slope" && measure != "best")
       error(fmt::format("unknown measure '{}'", measure));
-    for (const auto& kernel : json_["kernels"]) {
+    const Json args = part("args", Json::value_t::array);
+    for (const auto& kernel : part("kernels", Json::value_t::array)) {
       Workload w;
       w.name = kernel.get<std::string>();
       w.path = path_;
@@ -130,22 +145,22 @@ class CaseReader {
       l.where = {path_, 0, 0};
       l.kernel[""] = kernel.get<std::string>();
       std::size_t i = 0;
-      for (const auto& a : json_.value("args", Json::array()))
-        argument(w, l, "", fmt::format("arg{}", i++), a);
+      for (const auto& a : args) argument(w, l, "", fmt::format("arg{}", i++), a);
       w.launches.push_back(std::move(l));
       out_.workloads.push_back(std::move(w));
     }
     if (out_.workloads.size() < (out_.measure == Measure::kSlope ? 2u : 1u))
       error("lists too few kernels");
     out_.problem = out_.name;
-    const Json m = json_.value("measured", Json::object());
+    const Json m = part("measured", Json::value_t::object);
     if (!m.contains("us")) return;
     out_.measured_ns = (m["us"].get<double>() - m.value("overhead_us", 0.0)) * 1e3;
     if (!(*out_.measured_ns > 0)) error("measured us less overhead_us must be above 0");
   }
 
   void counters() {
-    const Json c = json_.value("counters", Json::object());
+    if (!json_.contains("counters") || !json_["counters"].is_object()) return;
+    const Json& c = json_["counters"];
     for (const auto& [key, value] : c.items())
       if (value.is_number()) out_.counters[key] = value.get<double>();
   }
@@ -172,6 +187,12 @@ Expected<std::vector<Case>> load_cases(const std::string& path) {
   }
   if (root.is_object() && root.contains("cases")) root = Json(root["cases"]);
   if (!root.is_array()) return fail({path, 0, 0}, "expected a list of cases");
+  const bool is_cases = std::any_of(root.begin(), root.end(), [](const Json& c) {
+    return c.is_object() && c.contains("name") && (c.contains("ir") || c.contains("kernels"));
+  });
+  if (!is_cases)
+    return fail({path, 0, 0},
+                "not a cases file: no entry has a name and a kernel ('ir', 'kernels')");
   std::vector<Case> out;
   Diagnostics problems;
   for (const auto& j : root) {
@@ -182,7 +203,11 @@ Expected<std::vector<Case>> load_cases(const std::string& path) {
       else
         problems.append(c.error());
     } catch (const nlohmann::json::exception& e) {
-      problems.error({path, 0, 0}, fmt::format("case {}: {}", j.value("name", "?"), e.what()));
+      const std::string what = e.what();  // "[json.exception.type_error.302] type must be ..."
+      const std::size_t text = what.find("] ");
+      problems.error({path, 0, 0},
+                     fmt::format("case '{}': {}", j.value("name", "?"),
+                                 text == std::string::npos ? what : what.substr(text + 2)));
     }
   }
   if (problems.has_errors()) return fail(problems);
