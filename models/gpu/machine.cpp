@@ -135,7 +135,11 @@ Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::De
   Chip chip("gpu", domain.scheduler(), params_,
             {*image, profile, blocks, block_count(launch), static_cast<std::uint32_t>(fit.blocks),
              params_.sm.l1_bytes - fit.carve_out_bytes});
-  if (options.warm_caches && caches_) chip.memory().set_caches(std::move(*caches_));
+  std::uint64_t cached_bytes = 0;
+  if (options.warm_caches && caches_) {
+    cached_bytes = caches_->bytes();
+    chip.memory().set_caches(std::move(*caches_));
+  }
   ChipTracer tracer(options, domain.scheduler().clock(), chip,
                     static_cast<std::size_t>(fit.blocks));
   engine::SystemRunner runner({&domain});
@@ -154,11 +158,12 @@ Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::De
   report.flops = static_cast<double>(work.flops);
   report.tensor_flops = static_cast<double>(work.dot_flops);
   const auto compulsory = work.compulsory(memory);
-  // What is stored may stay dirty in L2.
-  report.compulsory_bytes =
-      static_cast<double>(compulsory.loaded) +
-      std::max(0.0, static_cast<double>(compulsory.stored) -
-                        static_cast<double>(params_.memory.l2.capacity_bytes));
+  // What is loaded may have been in L2, what is stored may stay dirty there.
+  const auto beyond = [](std::uint64_t bytes, std::uint64_t held) {
+    return static_cast<double>(bytes - std::min(bytes, held));
+  };
+  report.compulsory_bytes = beyond(compulsory.loaded, cached_bytes) +
+                            beyond(compulsory.stored, chip.memory().most_dirty_bytes());
   fill_report(chip, params_, *program, *image, profile, fit, report);
   tracer.note(report);
   return report;
@@ -179,11 +184,8 @@ Expected<std::unique_ptr<run::Machine>> create(const config::Node& config,
   return std::make_unique<Machine>(name, params, cost.per_hour);
 }
 
-std::vector<config::ParamDoc> document_params() {
-  std::vector<config::ParamDoc> out;
-  config::document<GpuParams>("gpu", out);
-  config::document<run::CostParams>("cost", out);
-  return out;
+std::vector<config::ParamDoc> document_params(const config::Node* config) {
+  return run::machine_params<GpuParams>("gpu", config);
 }
 
 }  // namespace
@@ -193,6 +195,7 @@ run::Family family() {
   f.name = "gpu";
   f.forms = {kernel::Form::kTtgir};
   f.create = create;
+  f.traces = true;
   f.params = document_params;
   return f;
 }

@@ -102,10 +102,8 @@ Expected<std::unique_ptr<run::Machine>> create(const config::Node& config,
   return std::make_unique<Machine>(name, params, cost.per_hour);
 }
 
-std::vector<config::ParamDoc> params() {
-  std::vector<config::ParamDoc> out;
-  config::document<RooflineParams>("roofline", out);
-  return out;
+std::vector<config::ParamDoc> params(const config::Node* config) {
+  return run::machine_params<RooflineParams>("roofline", config);
 }
 
 }  // namespace

@@ -23,10 +23,8 @@ Expected<std::unique_ptr<run::Machine>> create(const config::Node& config,
   return std::make_unique<Machine>(name, params, cost.per_hour);
 }
 
-std::vector<config::ParamDoc> document_params() {
-  std::vector<config::ParamDoc> out;
-  config::document<TpuParams>("tpu", out);
-  return out;
+std::vector<config::ParamDoc> document_params(const config::Node* config) {
+  return run::machine_params<TpuParams>("tpu", config);
 }
 
 void refuse_in(const kernel::Block& block, kernel::Form form, std::vector<std::string>& out) {
@@ -83,6 +81,7 @@ run::Family family() {
   f.name = "tpu";
   f.forms = {kernel::Form::kMosaic, kernel::Form::kTtir};
   f.create = create;
+  f.traces = true;
   f.params = document_params;
   return f;
 }

@@ -7,8 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "sim/run/bind.h"
-
 namespace xpusim::run {
 namespace {
 
@@ -24,17 +22,16 @@ std::string text_of(const Json& j) {
   return j.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Why the machine cannot run the workload's kernel, or "".
-std::string cannot_run(const Workload& w, const CorrelateSettings& settings) {
-  auto machine = load_machine(settings.machine, settings.overrides);
-  if (!machine) return "";
+/// Why the machine cannot run the workload's kernel, or ""; adds the kinds of ops that it has.
+std::string cannot_run(const Workload& w, const LoadedMachine& machine, const std::string& from,
+                       std::set<std::string>& kinds) {
   for (const auto& l : w.launches) {
-    auto forms = machine->family->forms;
-    auto file = find_kernel_file(relative_to(w.path, l.kernel.begin()->second), forms, l.where);
+    auto file = kernel_file(w, l, *machine.family, from);
     if (!file) return "";
     auto module = kernel::read_module_file(*file);
     if (!module) return "cannot be read: " + module.error().list().front().str();
-    const auto ops = machine->machine->unsupported(*module);
+    kinds.merge(kinds_of_ops(*module));
+    const auto ops = machine.machine->unsupported(*module);
     if (!ops.empty()) return "not supported: " + fmt::format("{}", fmt::join(ops, ", "));
     for (const auto& a : l.args)
       if (a.kind == ArgSpec::Kind::kDescriptor) return "not supported: tensor descriptor arguments";
@@ -43,11 +40,11 @@ std::string cannot_run(const Workload& w, const CorrelateSettings& settings) {
 }
 
 /// Runs one case in this (child) process; JSON with status, time and counters.
-Expected<std::string> run_case(const Case& c, CorrelateSettings settings) {
-  if (settings.machine.empty()) settings.machine = c.machine;
+Expected<std::string> run_case(const Case& c, const CorrelateSettings& settings) {
+  auto machine =
+      load_machine(settings.machine.empty() ? c.machine : settings.machine, settings.overrides);
+  if (!machine) return fail(machine.error());
   RunSettings run;
-  run.machine = settings.machine;
-  run.overrides = settings.overrides;
   run.values = settings.values;
   run.from = settings.from;
   if (settings.case_clock && c.clock_hz)
@@ -55,10 +52,11 @@ Expected<std::string> run_case(const Case& c, CorrelateSettings settings) {
   std::vector<double> times;
   Json out = outcome_json(CaseStatus::kOk, "");
   double instructions = 0, wall = 0;
+  std::set<std::string> ops;
   for (const auto& w : c.workloads) {
-    if (const auto why = cannot_run(w, settings); !why.empty())
+    if (const auto why = cannot_run(w, *machine, settings.from, ops); !why.empty())
       return text_of(outcome_json(CaseStatus::kSkipped, why));
-    auto report = run_workload(w, run);
+    auto report = run_workload(w, *machine, run);
     if (!report)
       return text_of(outcome_json(CaseStatus::kFailed, report.error().list().front().str()));
     if (!report->failure.empty())
@@ -76,6 +74,9 @@ Expected<std::string> run_case(const Case& c, CorrelateSettings settings) {
   out["ns"] = ns;
   out["instructions"] = instructions;
   out["wall_s"] = wall;
+  out["machine"] = machine->machine->name();
+  out["parameters"] = values_of(machine->parameters);
+  out["ops"] = ops;
   return text_of(out);
 }
 
@@ -98,6 +99,9 @@ CaseResult result_of(const Case& c, const Expected<std::string>& outcome) {
   r.simulated_ns = j["ns"].get<double>();
   r.instructions = j["instructions"];
   r.wall_s = j["wall_s"];
+  r.machine = j["machine"];
+  r.parameters = j["parameters"].get<ParameterValues>();
+  r.ops = j["ops"].get<std::set<std::string>>();
   if (j.contains("counters"))
     for (const auto& [name, value] : j["counters"].items())
       if (auto it = c.counters.find(name); it != c.counters.end())
@@ -144,6 +148,20 @@ void rank(const std::vector<CaseResult>& results, Summary& s) {
   s.regret_pct = mean(regrets);
 }
 
+/// By machine: its parameters, and the kinds of ops that the counted cases have.
+Json compared_json(const std::vector<CaseResult>& results) {
+  std::map<std::string, std::pair<ParameterValues, std::set<std::string>>> machines;
+  for (const auto& r : results) {
+    if (!r.gate || !r.error_pct()) continue;
+    auto& [parameters, ops] = machines[r.machine];
+    parameters = r.parameters;
+    ops.insert(r.ops.begin(), r.ops.end());
+  }
+  Json j = Json::object();
+  for (const auto& [name, of] : machines) j[name] = {{"parameters", of.first}, {"ops", of.second}};
+  return j;
+}
+
 Json number(const std::optional<double>& v) { return v ? Json(*v) : Json(nullptr); }
 
 }  // namespace
@@ -187,6 +205,7 @@ Summary summarize(const std::vector<CaseResult>& results) {
     s.median_abs_error_pct = n % 2 ? errors[n / 2] : (errors[n / 2 - 1] + errors[n / 2]) / 2;
   }
   std::vector<double> means;
+  means.reserve(kernels.size());
   for (const auto& [kernel, list] : kernels) means.push_back(s.by_kernel[kernel] = *mean(list));
   s.mean_of_kernels_pct = mean(means);
   if (wall > 0) s.instructions_per_s = instructions / wall;
@@ -219,7 +238,7 @@ Expected<std::vector<CaseResult>> correlate(
   std::size_t done = 0;
   in_children(
       cases->size(), settings.jobs, [&](std::size_t i) { return run_case((*cases)[i], settings); },
-      [&](std::size_t i, Expected<std::string> outcome) {
+      [&](std::size_t i, const Expected<std::string>& outcome) {
         results[i] = result_of((*cases)[i], outcome);
         if (progress) progress(results[i], ++done, cases->size());
       });
@@ -229,6 +248,7 @@ Expected<std::vector<CaseResult>> correlate(
 Json to_json(const std::vector<CaseResult>& results, const Summary& s) {
   Json j;
   j["schema"] = "xpusim.correlation/1";
+  j["compared"] = compared_json(results);
   j["cases"] = Json::array();
   for (const auto& r : results) {
     Json c = {{"name", r.name}, {"status", name(r.status)}, {"reason", r.reason}};
@@ -293,7 +313,8 @@ std::string to_text(const std::vector<CaseResult>& results, const Summary& s) {
   for (const auto& r : results)
     for (const auto& [key, pair] : r.counters)
       if (pair.first != 0) counters[key].push_back(100 * std::abs(pair.second / pair.first - 1));
-  out += "counters, median absolute error (cases that measured more than 0):\n";
+  if (!counters.empty())
+    out += "counters, median absolute error (cases that measured more than 0):\n";
   for (auto& [key, list] : counters) {
     std::sort(list.begin(), list.end());
     out += fmt::format("  {:<32} {:>7.1f} %  ({})\n", key, list[list.size() / 2], list.size());

@@ -6,11 +6,13 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "sim/run/cases.h"
 #include "sim/run/runner.h"
+#include "sim/run/trust.h"
 
 namespace xpusim::run {
 
@@ -36,6 +38,9 @@ struct CaseResult {
   std::map<std::string, std::pair<double, double>> counters;
   double wall_s = 0;
   double instructions = 0;  ///< simulated warp instructions or bundles
+  std::string machine;
+  ParameterValues parameters;  ///< of the machine
+  std::set<std::string> ops;   ///< kinds of ops that its kernels have
 
   /// Signed, in per cent of the measured time; none without a measurement.
   std::optional<double> error_pct() const;

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <tuple>
+#include <vector>
 
 #include "sim/config/tree.h"
 
@@ -16,5 +18,14 @@ struct CostParams {
                                     config::Unit::kDollarsPerHour, "rent of the chip", 0, 1e6)};
   }
 };
+
+/// Every parameter of a family whose map `name` binds to `Params`, as Family::params lists them.
+template <class Params>
+std::vector<config::ParamDoc> machine_params(std::string_view name, const config::Node* config) {
+  std::vector<config::ParamDoc> out;
+  config::document<Params>(name, config, out);
+  config::document<CostParams>("cost", config, out);
+  return out;
+}
 
 }  // namespace xpusim::run

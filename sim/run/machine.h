@@ -36,6 +36,13 @@ struct LineEntry {
   std::uint64_t executed = 0;  ///< instructions or bundles of this line (reason "issued")
 };
 
+/// How busy a part of the way to memory was, as shares of the launch: its ports (channels, slices)
+/// on the mean, and the busiest of them.
+struct PartUse {
+  std::string part;  ///< "HBM data bus", "L2 slices"
+  double mean = 0, busiest = 0;
+};
+
 struct EnergyEntry {
   std::string component;  ///< "sm.fma", "l2", "hbm", "static"
   double microjoules = 0;
@@ -50,13 +57,14 @@ struct LaunchReport {
   double flops = 0;
   double hbm_read_bytes = 0, hbm_write_bytes = 0;
   /// Bytes that had to cross the memory at least once: per tensor, its loads capped by its size,
-  /// plus its stores capped so, less what caches may still hold dirty at the end. The roofline's
-  /// memory traffic.
+  /// plus its stores capped so, less what caches held at the start or may hold dirty at the end.
+  /// The roofline's memory traffic.
   double compulsory_bytes = 0;
   double tensor_flops = 0;  ///< the part of flops that dots did, on the matrix units
   std::vector<std::pair<std::string, Figure>> counters;  ///< names of the cases files
   std::vector<LedgerEntry> ledger;
   std::vector<LineEntry> lines;
+  std::vector<PartUse> memory;               ///< empty: not told
   std::vector<EnergyEntry> energy;           ///< empty: the machine has no energy model
   std::vector<std::string> notes;            ///< what was not modelled, by name
   std::uint64_t simulated_instructions = 0;  ///< warp instructions, bundles
@@ -100,7 +108,9 @@ struct Family {
   std::vector<kernel::Form> forms;  ///< kernel forms it takes, best first
   Expected<std::unique_ptr<Machine>> (*create)(const config::Node& config,
                                                const std::string& name) = nullptr;
-  std::vector<config::ParamDoc> (*params)() = nullptr;
+  bool traces = false;  ///< its machines write to LaunchOptions::trace
+  /// Every parameter, with its value in a configuration (null: none).
+  std::vector<config::ParamDoc> (*params)(const config::Node* config) = nullptr;
   /// The bounds of a launch on a machine with these peaks, in ns by name, from the work that the
   /// launch reports (flops, compulsory bytes); only families that compute bounds have it.
   std::map<std::string, double> (*bound)(const LaunchReport&, const Peaks&) = nullptr;

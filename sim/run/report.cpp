@@ -39,6 +39,21 @@ Json config_json(const config::Node& node) {
   return map;
 }
 
+/// Puts in what nobody wrote: the parameters' defaults.
+void add_defaults(Json& config, const std::vector<config::ParamDoc>& parameters) {
+  for (const auto& p : parameters) {
+    if (!p.origin.file.empty()) continue;
+    Json* at = &config;
+    for (std::size_t begin = 0; begin < p.path.size() && at->is_object();) {
+      const std::size_t end = std::min(p.path.find('.', begin), p.path.size());
+      at = &(*at)[p.path.substr(begin, end - begin)];
+      begin = end + 1;
+      if (at->is_null()) *at = Json::object();
+    }
+    *at = Json{{"value", p.value}, {"origin", "default"}};
+  }
+}
+
 Json line_json(const SourcePosition& p) {
   if (p.file.empty() && p.line == 0) return nullptr;
   return fmt::format("{}:{}", p.file, p.line);
@@ -61,13 +76,16 @@ Json check_json(const Report& report) {
   return map;
 }
 
-Json expected_error_json(const Report& report) {
+Json expected_error_json(const Report& report, const LaunchResult& l) {
   if (!report.expected_error) return nullptr;
   const auto& e = *report.expected_error;
   return {{"mean_abs_pct", e.mean_abs_pct},
           {"worst_abs_pct", e.worst_abs_pct},
           {"cases", e.cases},
-          {"source", e.source}};
+          {"source", e.source},
+          {"configuration_compared", e.changes.empty()},
+          {"configuration_changes", e.changes},
+          {"ops_never_compared", l.never_compared}};
 }
 
 Json launch_json(const Report& report, const LaunchResult& l) {
@@ -90,6 +108,8 @@ Json launch_json(const Report& report, const LaunchResult& l) {
   for (const auto& [name, value] : r.counters) j["counters"][name] = figure(value);
   j["ledger"] = Json::object();
   for (const auto& e : r.ledger) j["ledger"][e.unit][e.reason] = e.cycles;
+  j["memory"] = Json::object();
+  for (const auto& p : r.memory) j["memory"][p.part] = {{"mean", p.mean}, {"busiest", p.busiest}};
   j["lines"] = Json::array();
   for (const auto& e : r.lines)
     j["lines"].push_back({{"line", line_json(e.line)},
@@ -109,7 +129,7 @@ Json launch_json(const Report& report, const LaunchResult& l) {
   for (const auto& e : r.energy) j["energy"][e.component] = e.microjoules;
   j["bound"] = Json::object();
   for (const auto& [name, ns] : l.bound) j["bound"][name] = ns;
-  j["expected_error"] = expected_error_json(report);
+  j["expected_error"] = expected_error_json(report, l);
   j["check"] = check_json(report);
   j["notes"] = r.notes;
   j["host"] = {{"wall_s", l.host.wall_s},
@@ -170,6 +190,7 @@ Json to_json(const Report& report) {
                 {"tensor_flops_per_s", report.peaks.tensor_flops_per_s},
                 {"hbm_bytes_per_s", report.peaks.hbm_bytes_per_s}};
   j["config"] = config_json(report.config);
+  add_defaults(j["config"], report.parameters);
   j["launches"] = Json::array();
   double cycles = 0, ns = 0, flops = 0, uj = 0, wall = 0;
   bool has_energy = !report.launches.empty();

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,21 +32,26 @@ struct HostStats {
 
 /// What the last `correlate` measured for this machine; absent: never calibrated.
 struct ExpectedError {
+  std::string machine;  ///< its name
   double mean_abs_pct = 0, worst_abs_pct = 0;
   int cases = 0;
-  std::string source;  ///< the file that says so
+  std::string source;               ///< the file that says so
+  std::vector<std::string> changes;  ///< what the run's parameters differ in from those compared
+  std::set<std::string> ops;        ///< that the compared kernels have; empty: not known
 };
 
 struct LaunchResult {
   LaunchReport machine;
-  std::map<std::string, double> bound;  ///< name -> ns; empty without a bound machine
-  std::vector<Bottleneck> bottlenecks;  ///< the top three
+  std::map<std::string, double> bound;      ///< name -> ns; empty without a bound machine
+  std::vector<Bottleneck> bottlenecks;      ///< the top three
+  std::vector<std::string> never_compared;  ///< ops of the kernel that no compared kernel has
   HostStats host;
 };
 
 struct Report {
   std::string workload, machine, machine_file;
   config::Node config;
+  std::vector<config::ParamDoc> parameters;  ///< all, with their values
   Peaks peaks;
   std::vector<LaunchResult> launches;
   std::optional<ExpectedError> expected_error;

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -80,6 +81,31 @@ std::string issued_text(const LaunchReport& r) {
                     : "";
 }
 
+/// The parts of the way to memory, the busiest first.
+std::string memory_text(std::vector<PartUse> parts) {
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const PartUse& a, const PartUse& b) { return a.busiest > b.busiest; });
+  std::string out;
+  for (const auto& p : parts)
+    out += fmt::format("{}{} {:.0f} %", out.empty() ? "" : ", ", p.part, 100 * p.busiest);
+  return out + " busy (each its busiest port)";
+}
+
+/// Entries one after the other, in as many lines as they take.
+void rows(std::string& out, const char* label, const std::vector<std::string>& entries) {
+  constexpr std::size_t kColumns = 88;
+  std::string line;
+  for (const auto& entry : entries) {
+    if (!line.empty() && line.size() + entry.size() > kColumns) {
+      row(out, label, line + ";");
+      label = "";
+      line.clear();
+    }
+    line += (line.empty() ? "" : "; ") + entry;
+  }
+  if (!line.empty()) row(out, label, line);
+}
+
 void launch_text(std::string& out, const Report& report, const LaunchResult& l) {
   const LaunchReport& r = l.machine;
   const double s = r.duration_ns * 1e-9;
@@ -112,11 +138,8 @@ void launch_text(std::string& out, const Report& report, const LaunchResult& l) 
         fmt::format("{:>3.0f} % {}{}{}  [{}]", 100 * b.share, b.reason, meaning, where, b.unit));
     label = "";
   }
-  label = "not in it";
-  for (const auto& note : r.notes) {
-    row(out, label, note);
-    label = "";
-  }
+  if (!r.memory.empty()) row(out, "memory", memory_text(r.memory));
+  rows(out, "not in it", r.notes);
   const std::string speed =
       l.host.instructions_per_s > 0
           ? fmt::format("{} instructions/s, ", si(l.host.instructions_per_s, ""))
@@ -124,6 +147,35 @@ void launch_text(std::string& out, const Report& report, const LaunchResult& l) 
   row(out, "host",
       fmt::format("{} of simulation, {}{:.0f} MB", si(l.host.wall_s, "s"), speed,
                   l.host.peak_rss_mb));
+}
+
+/// "a, b, c and 4 more".
+std::string first_of(const std::vector<std::string>& list) {
+  constexpr std::size_t kMost = 6;
+  const auto end = list.begin() + static_cast<std::ptrdiff_t>(std::min(list.size(), kMost));
+  return fmt::format("{}", fmt::join(list.begin(), end, ", ")) +
+         (list.size() > kMost ? fmt::format(" and {} more", list.size() - kMost) : "");
+}
+
+/// What a past comparison with real chips says, and how far this run lies outside of it.
+void trust_text(std::string& out, const Report& report) {
+  if (!report.expected_error)
+    return row(out, "trust", "this machine was never compared with a real one");
+  const auto& e = *report.expected_error;
+  const std::string found =
+      fmt::format("{:.1f} % off on the mean, {:.0f} % at worst, over {} measured launches ({})",
+                  e.mean_abs_pct, e.worst_abs_pct, e.cases, e.source);
+  row(out, "trust",
+      e.changes.empty()
+          ? "times " + found
+          : fmt::format("this configuration was never compared; the unmodified {} was {}",
+                        e.machine, found));
+  if (!e.changes.empty()) row(out, "", first_of(e.changes));
+  std::set<std::string> ops;
+  for (const auto& l : report.launches)
+    ops.insert(l.never_compared.begin(), l.never_compared.end());
+  if (!ops.empty())
+    row(out, "", "no kernel that was compared has " + first_of({ops.begin(), ops.end()}));
 }
 
 }  // namespace
@@ -147,15 +199,7 @@ std::string to_text(const Report& report) {
             : fmt::format("{}: WRONG at [{}]: off by {:.3g}, {:.3g} times what is allowed",
                           c.tensor, fmt::join(c.worst_index, ", "), c.worst_error, c.worst_ratio));
   }
-  if (report.expected_error) {
-    const auto& e = *report.expected_error;
-    row(out, "trust",
-        fmt::format(
-            "times {:.1f} % off on the mean, {:.0f} % at worst, over {} measured launches ({})",
-            e.mean_abs_pct, e.worst_abs_pct, e.cases, e.source));
-  } else {
-    row(out, "trust", "this machine was never compared with a real one");
-  }
+  trust_text(out, report);
   return out;
 }
 

@@ -1,16 +1,10 @@
 #include "sim/run/runner.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-
-#include "sim/run/bind.h"
 
 namespace xpusim::run {
 namespace fs = std::filesystem;
@@ -29,27 +23,6 @@ std::string search_upwards(fs::path p) {
   return "";
 }
 
-double peak_rss_mb() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024;
-}
-
-std::optional<ExpectedError> load_expected_error(const std::string& machine) {
-  const std::string relative = "traces/correlation/" + machine + ".json";
-  std::ifstream in(fs::path(home_directory()) / relative);
-  if (!in) return std::nullopt;
-  const auto j = nlohmann::json::parse(in, nullptr, false);
-  if (!j.is_object() || !j.contains("summary")) return std::nullopt;
-  const auto& s = j["summary"];
-  ExpectedError e;
-  e.mean_abs_pct = s.value("mean_abs_error_pct", 0.0);
-  e.worst_abs_pct = s.value("worst_abs_error_pct", 0.0);
-  e.cases = s.value("counted", 0);
-  e.source = relative;
-  return e;
-}
-
 /// The forms in which a launch's kernel may come, the wanted one first.
 Expected<std::vector<kernel::Form>> forms_for(const Family& family, const std::string& from) {
   if (from.empty()) return family.forms;
@@ -61,25 +34,22 @@ Expected<std::vector<kernel::Form>> forms_for(const Family& family, const std::s
   return forms;
 }
 
-/// Reads the kernel of a launch for a family.
-Expected<std::shared_ptr<const kernel::Module>> read_kernel(const Workload& w,
-                                                            const LaunchSpec& spec,
-                                                            const Family& family,
-                                                            const std::string& from) {
-  auto file = kernel_file(w, spec, family, from);
-  if (!file) return fail(file.error());
-  auto module = kernel::read_module_file(*file);
-  if (!module) return fail(module.error());
-  if (std::find(family.forms.begin(), family.forms.end(), module->form) == family.forms.end())
-    return fail(spec.kernel_place(), fmt::format("'{}' is {}, which the {} machines do not take",
-                                                 *file, kernel::name(module->form), family.name));
-  return std::make_shared<const kernel::Module>(std::move(*module));
+/// "ttgir", "mlir or ttir".
+std::string endings(const std::vector<kernel::Form>& forms) {
+  std::string out;
+  for (auto f : forms) out += (out.empty() ? "" : " or ") + std::string(file_ending(f));
+  return out;
 }
 
-std::map<std::string, double> bound_of(const LaunchReport& report, const Peaks& peaks) {
-  for (const auto& f : families())
-    if (f.bound) return f.bound(report, peaks);
-  return {};
+/// The file of a kernel in whatever form there is, or "".
+std::string other_form(const std::string& stem) {
+  using kernel::Form;
+  for (auto form : {Form::kTtgir, Form::kTtir, Form::kMosaic}) {
+    const std::string file = stem + "." + std::string(file_ending(form));
+    std::error_code ec;
+    if (fs::is_regular_file(file, ec)) return file;
+  }
+  return "";
 }
 
 }  // namespace
@@ -125,11 +95,21 @@ Expected<std::string> find_machine_file(const std::string& on) {
               fmt::format("no machine '{}' in configs/{}", on, did_you_mean(on, machine_names())));
 }
 
+Expected<config::Node> load_config(const std::string& file,
+                                   const std::vector<std::string>& overrides) {
+  std::vector<std::string> folders;  // of the machines first, as --on looks for stems
+  const fs::path configs = fs::path(home_directory()) / "configs";
+  for (const auto& f : families()) folders.push_back((configs / f.name).string());
+  for (const char* part : {"memory", "energy", "network"})
+    folders.push_back((configs / part).string());
+  return config::load(file, overrides, folders);
+}
+
 Expected<LoadedMachine> load_machine(const std::string& on,
                                      const std::vector<std::string>& overrides) {
   auto file = find_machine_file(on);
   if (!file) return fail(file.error());
-  auto config = config::load(*file, overrides);
+  auto config = load_config(*file, overrides);
   if (!config) return fail(config.error());
   return make_machine(std::move(*config), *file);
 }
@@ -165,6 +145,7 @@ Expected<LoadedMachine> make_machine(config::Node config, const std::string& fil
   auto machine = m.family->create(m.config, name ? name->scalar : fs::path(m.file).stem().string());
   if (!machine) return fail(machine.error());
   m.machine = std::move(*machine);
+  if (m.family->params) m.parameters = m.family->params(&m.config);
   return m;
 }
 
@@ -177,92 +158,14 @@ Expected<std::string> kernel_file(const Workload& w, const LaunchSpec& spec, con
                 fmt::format("this launch has no kernel for the {} machines", family.name));
   auto forms = forms_for(family, from);
   if (!forms) return fail(forms.error());
-  return find_kernel_file(relative_to(w.path, it->second), *forms, spec.kernel_place());
-}
-
-Expected<Report> run_workload(const Workload& workload, const RunSettings& settings) {
-  auto loaded = load_machine(settings.machine, settings.overrides);
-  if (!loaded) return fail(loaded.error());
-  return run_workload(workload, *loaded, settings);
-}
-
-Expected<Report> run_workload(const Workload& workload, const LoadedMachine& loaded,
-                              const RunSettings& settings) {
-  Report report;
-  report.workload = workload.name;
-  report.machine = loaded.machine->name();
-  report.machine_file = loaded.file;
-  report.config = loaded.config;
-  report.peaks = loaded.machine->peaks();
-  report.expected_error = load_expected_error(report.machine);
-
-  exec::DeviceMemory memory(report.peaks.hbm_bytes ? report.peaks.hbm_bytes
-                                                   : std::uint64_t{1} << 40);
-  if (auto done = allocate_tensors(workload, memory); !done) return fail(done.error());
-  Checker checker;
-  report.checked = settings.values && !workload.expect.empty();
-  if (report.checked)
-    if (auto done = checker.prepare(workload, memory); !done) return fail(done.error());
-
-  LaunchOptions options;
-  options.values = settings.values;
-  options.clock_hz = settings.clock_hz;
-  std::unique_ptr<trace::Sink> sink;
-  if (!settings.trace.empty()) {
-    auto opened = trace::open_sink(settings.trace);
-    if (!opened) return fail(opened.error());
-    sink = std::move(*opened);
-    options.trace = sink.get();
-  }
-  // Everything is read and bound before anything runs, so that every problem is found first.
-  std::vector<exec::Launch> launches;
-  Diagnostics problems;
-  for (const auto& spec : workload.launches) {
-    auto module = read_kernel(workload, spec, *loaded.family, settings.from);
-    if (!module) {
-      problems.append(module.error());
-      continue;
-    }
-    auto launch =
-        bind_launch(spec, *module, memory, (*module)->kernel() ? (*module)->kernel()->name : "");
-    if (!launch) {
-      problems.append(launch.error());
-      continue;
-    }
-    for (const auto& op : loaded.machine->unsupported(**module))
-      problems.error({(*module)->file, 0, 0},
-                     fmt::format("{} cannot run this kernel: {}", report.machine, op));
-    launches.push_back(std::move(*launch));
-  }
-  if (problems.has_errors()) return fail(problems);
-
-  for (int i = 0; i < settings.loop; ++i) {
-    for (const auto& launch : launches) {
-      LaunchResult result;
-      options.warm_caches = settings.warm_caches || i > 0;
-      const auto start = std::chrono::steady_clock::now();
-      auto r = loaded.machine->launch(launch, memory, options);
-      if (!r) {
-        report.failure = r.error();
-        return report;
-      }
-      result.machine = std::move(*r);
-      const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
-      result.host.wall_s = wall.count();
-      result.host.cycles_per_s = static_cast<double>(result.machine.cycles) / wall.count();
-      result.host.instructions_per_s =
-          static_cast<double>(result.machine.simulated_instructions) / wall.count();
-      result.host.peak_rss_mb = peak_rss_mb();
-      options.trace_start_fs += static_cast<std::uint64_t>(result.machine.duration_ns * 1e6);
-      result.bound = bound_of(result.machine, report.peaks);
-      result.bottlenecks = find_bottlenecks(result.machine, 3);
-      report.launches.push_back(std::move(result));
-    }
-  }
-  if (sink)
-    if (auto done = sink->finish(); !done) return fail(done.error());
-  if (report.checked) report.checks = checker.compare(memory);
-  return report;
+  const std::string stem = relative_to(w.path, it->second);
+  auto file = find_kernel_file(stem, *forms, spec.kernel_place());
+  if (file) return file;
+  if (const auto other = other_form(stem); !other.empty())
+    return fail(spec.kernel_place(),
+                fmt::format("the {} machines take {}, but of '{}' there is {} only", family.name,
+                            endings(*forms), stem, other));
+  return file;
 }
 
 }  // namespace xpusim::run

@@ -17,11 +17,11 @@ struct RunSettings {
   std::string machine;                 ///< a stem of configs/ ("h200") or a path
   std::vector<std::string> overrides;  ///< --set
   bool values = true;
-  bool warm_caches = false;
+  bool warm_caches = false;  ///< first an unreported round of all launches, for what it leaves
   std::optional<std::uint64_t> clock_hz;
-  std::string from;   ///< "ttir" or "ttgir" where the machine takes both; "" its best
-  std::string trace;  ///< file, or ""
-  int loop = 1;       ///< back-to-back launches of the whole list
+  std::string from;         ///< "ttir" or "ttgir" where the machine takes both; "" its best
+  std::string trace;        ///< file, or ""
+  int loop = 1;             ///< reported rounds of the whole list, back to back
 };
 
 /// A machine made from its configuration.
@@ -30,6 +30,7 @@ struct LoadedMachine {
   const Family* family = nullptr;
   config::Node config;
   std::string file;
+  std::vector<config::ParamDoc> parameters;  ///< all, with their values
 };
 
 /// Finds configs/, traces/ and workloads/: $XPUSIM_HOME, else above the executable, else above the
@@ -39,6 +40,10 @@ std::string home_directory();
 std::vector<std::string> machine_names();
 /// The configuration file of `--on`.
 Expected<std::string> find_machine_file(const std::string& on);
+/// The resolved configuration of a file. What it extends may be a file beside it, or the stem of
+/// any file in the folders of configs/.
+Expected<config::Node> load_config(const std::string& file,
+                                   const std::vector<std::string>& overrides);
 Expected<LoadedMachine> load_machine(const std::string& on,
                                      const std::vector<std::string>& overrides);
 /// Makes the machine of a resolved configuration that came from `file`.

@@ -127,6 +127,52 @@ TEST(GpuMachine, AWarmL2IsFasterThanAColdOne) {
   EXPECT_EQ(cold->cycles, first->cycles);
 }
 
+TEST(GpuMachine, BoundsTheTrafficByWhatCachesMayHold) {
+  VectorAdd add;
+  GpuParams params = small();
+  params.memory.l2.capacity_bytes = 96 * 8192;  // a group of four sets a slice
+  Machine machine("test", params, std::nullopt);
+  run::LaunchOptions warm;
+  warm.warm_caches = true;
+  const double tensor = 4.0 * kElements;
+  const double dirty = params.memory.l2.capacity_bytes * 7.0 / 16;
+  EXPECT_EQ(machine.launch(add.launch, add.memory, warm)->compulsory_bytes,
+            2 * tensor + std::max(0.0, tensor - dirty));
+  const auto second = machine.launch(add.launch, add.memory, warm);
+  EXPECT_LT(second->compulsory_bytes, 2 * tensor);
+  EXPECT_GE(second->hbm_read_bytes + second->hbm_write_bytes, second->compulsory_bytes);
+}
+
+TEST(GpuMachine, SaysWhichPartOfTheWayToMemoryIsTheLimit) {
+  VectorAdd add;
+  const auto use = [&](const GpuParams& params, const std::string& part) {
+    Machine machine("test", params, std::nullopt);
+    const auto report = machine.launch(add.launch, add.memory, {});
+    for (const auto& p : report->memory) {
+      EXPECT_LE(p.mean, p.busiest) << p.part;
+      EXPECT_LE(p.busiest, 1.0) << p.part;
+      if (p.part == part) return p.busiest;
+    }
+    ADD_FAILURE() << part;
+    return 0.0;
+  };
+  GpuParams narrow = small();
+  narrow.memory.bridge.source_bytes_per_cycle = narrow.memory.bridge.destination_bytes_per_cycle =
+      2;
+  const std::string bridge = "bridge between the L2 halves";
+  EXPECT_GT(use(narrow, bridge), 5 * use(small(), bridge));
+}
+
+TEST(GpuMachine, NamesWhatItLeavesOutOfThisLaunch) {
+  using testing::Contains;
+  using testing::HasSubstr;
+  VectorAdd add;
+  Machine machine("test", small(), std::nullopt);
+  const auto report = machine.launch(add.launch, add.memory, {});
+  EXPECT_THAT(report->notes, Contains(HasSubstr("TLB")));
+  EXPECT_THAT(report->notes, testing::Not(Contains(HasSubstr("shared-memory"))));
+}
+
 TEST(GpuMachine, ASlowerClockTakesTheSameLaunchLongerInTime) {
   VectorAdd add;
   Machine machine("test", small(), std::nullopt);

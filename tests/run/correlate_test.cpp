@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 namespace xpusim::run {
 namespace {
@@ -85,21 +86,65 @@ TEST(Cases, MistakesNameTheCase) {
   };
   EXPECT_NE(problem("{").find("no JSON"), std::string::npos);
   EXPECT_NE(problem("3").find("expected a list of cases"), std::string::npos);
-  EXPECT_NE(problem("[{}]").find("a case must be a map with a name"), std::string::npos);
-  EXPECT_NE(problem(R"([{"name": "a"}])").find("case 'a': needs 'ir'"), std::string::npos);
+  EXPECT_NE(problem(R"([{}, {"name": "a", "ir": "x"}])").find("a case must be a map with a name"),
+            std::string::npos);
+  EXPECT_NE(problem(R"([{"name": "a"}, {"name": "b", "ir": "x"}])").find("case 'a': needs 'ir'"),
+            std::string::npos);
   EXPECT_NE(problem(R"([{"name": "a", "ir": "x", "args": {"p": {"dtype": "f31", "shape": [1]}}}])")
                 .find("argument 'p' needs a known dtype"),
             std::string::npos);
   EXPECT_NE(
       problem(R"([{"name": "a", "kernels": ["x"], "measure": "slope"}])").find("too few kernels"),
       std::string::npos);
-  EXPECT_NE(problem(R"([{"name": "a", "ir": 3}])").find("case a:"), std::string::npos);
+  EXPECT_NE(problem(R"([{"name": "a", "ir": 3}])").find("case 'a': type must be string"),
+            std::string::npos);
   EXPECT_NE(problem(R"([{"name": "a", "ir": "x", "counters": {"duration_ns": 0}}])")
                 .find("duration_ns must be above 0"),
             std::string::npos);
   EXPECT_NE(problem(R"([{"name": "a", "kernels": ["x"], "measured": {"us": 1, "overhead_us": 2}}])")
                 .find("must be above 0"),
             std::string::npos);
+}
+
+TEST(Cases, AnotherFileIsRefusedOnce) {
+  const auto c = load_cases(XPUSIM_SOURCE_DIR "/traces/h200/collectives.json");
+  ASSERT_FALSE(c);
+  EXPECT_EQ(c.error().list().size(), 1u);
+  EXPECT_NE(c.error().str().find("not a cases file"), std::string::npos);
+}
+
+TEST(Cases, EachWrongPartOfACaseHasAMessage) {
+  const std::string path = testing::TempDir() + "parts.json";
+  std::ofstream(path) << R"([{"name": "a", "ir": "x", "grid": 5, "counters": [1],
+                              "constexprs": [1], "args": 3},
+                             {"name": "b", "ir": "x", "grid": [{}]},
+                             {"name": "c", "kernels": 1},
+                             {"name": "d", "kernels": ["x"], "measured": []}])";
+  const auto c = load_cases(path);
+  ASSERT_FALSE(c);
+  const std::string said = c.error().str();
+  for (const char* what :
+       {"case 'a': 'grid' must be a list", "case 'a': 'counters' must be a map",
+        "case 'a': 'constexprs' must be a map", "case 'a': 'args' must be a map",
+        "case 'b': a grid dimension is a number or an expression",
+        "case 'c': 'kernels' must be a list", "case 'd': 'measured' must be a map"})
+    EXPECT_NE(said.find(what), std::string::npos) << what << "\n" << said;
+}
+
+TEST(Correlation, NamesWhatWasCompared) {
+  auto counted = ran("a", 100, 110), shown = ran("b", 100, 110);
+  counted.machine = shown.machine = "h200";
+  counted.parameters = shown.parameters = {{"gpu.x", "1"}};
+  counted.ops = {"tt.load"};
+  shown.ops = {"tt.dot"};
+  shown.gate = false;
+  const auto j = to_json({counted, shown}, summarize({counted, shown}));
+  EXPECT_EQ(j["compared"].dump(), R"({"h200":{"parameters":{"gpu.x":"1"},"ops":["tt.load"]}})");
+}
+
+TEST(Correlation, HasNoHeadingWithoutCounters) {
+  const std::vector<CaseResult> results = {ran("a", 100, 110)};
+  EXPECT_EQ(to_text(results, summarize(results)).find("counters"), std::string::npos);
 }
 
 }  // namespace

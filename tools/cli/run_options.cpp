@@ -26,18 +26,22 @@ void RunOptions::add_to(CLI::App& app) {
               "machine: a name in configs/ (h200, tpu_v5e) or a file; compare takes several")
            ->required());
   one_value_each(*app.add_option(
-      "--set", overrides, "override a configuration value: gpu.sm.count=16; may be repeated"));
+      "--set", overrides,
+      "override a configuration value: gpu.sm.count=16; may be repeated; compare gives it "
+      "to the machines that have that family"));
   app.add_option("--values", values,
                  "on (default): compute and check values; off: only what addresses need")
       ->check(CLI::IsMember({"on", "off"}));
   app.add_option("--caches", caches,
-                 "cold (default): empty before each launch; warm: what the launch before left")
+                 "before the first launch: cold (default), empty; warm, what a round of all "
+                 "launches leaves, which runs first and is not reported")
       ->check(CLI::IsMember({"cold", "warm"}));
   app.add_option("--clock", clock,
                  "core clock: auto (default, the machine's own), or one such as 1.755GHz");
   app.add_option("--from", from, "kernel form where a machine takes several: ttir, ttgir or mlir")
       ->check(not_empty);
-  app.add_option("--loop", loop, "rounds of all launches (1), from the second on with warm caches")
+  app.add_option("--loop", loop,
+                 "rounds of all launches (1), back to back; values are checked after the first")
       ->check(CLI::Range(1, 1000000));
   app.add_option("--json", json, "write the report as JSON to this file")->check(not_empty);
 }

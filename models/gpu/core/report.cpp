@@ -1,6 +1,7 @@
 #include "models/gpu/core/report.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <string>
 #include <utility>
 
@@ -142,6 +143,25 @@ void put_energy(const GpuParams& params, const PipeTotals& by_pipe, const LsuCou
   }
 }
 
+/// What this launch met and the model leaves out; the classes' comments say more.
+void put_notes(const Program& program, run::LaunchReport& report) {
+  const auto has = [&](std::initializer_list<Opcode> ops) {
+    return std::any_of(program.code.begin(), program.code.end(), [&](const Instruction& in) {
+      return std::find(ops.begin(), ops.end(), in.op) != ops.end();
+    });
+  };
+  auto& notes = report.notes;
+  if (has({Opcode::kLdg, Opcode::kStg, Opcode::kAtom, Opcode::kRed})) {
+    notes.emplace_back("misses of the TLBs");
+    notes.emplace_back("a limit on L2 misses under way");
+  }
+  if (has({Opcode::kLds, Opcode::kSts})) notes.emplace_back("shared-memory bank conflicts");
+  if (program.shared_bytes > 0) notes.emplace_back("the driver's choice of the L1's carve-out");
+  notes.emplace_back("constant-cache misses after an SM's first");
+  notes.emplace_back("register bank conflicts");
+  notes.emplace_back("throttling of the clock");
+}
+
 }  // namespace
 
 ChipTotals totals(const Chip& chip) {
@@ -187,6 +207,9 @@ void fill_report(Chip& chip, const GpuParams& params, const Program& program,
   }
   put_lines(program, image, profile, report);
   put_energy(params, by_pipe, t.lsu, m, report);
+  put_notes(program, report);
+  for (const memory::PartUse& part : chip.memory().use(report.cycles))
+    report.memory.push_back({std::string(part.name), part.mean, part.busiest});
   report.hbm_read_bytes = static_cast<double>(m.dram_read_bytes);
   report.hbm_write_bytes = static_cast<double>(m.dram_write_bytes);
   report.simulated_instructions = t.issued;

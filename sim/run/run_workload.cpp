@@ -1,0 +1,185 @@
+// Runs the launches of a workload in this process, one after another.
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "sim/run/bind.h"
+#include "sim/run/constexprs.h"
+#include "sim/run/runner.h"
+#include "sim/run/trust.h"
+
+namespace xpusim::run {
+namespace {
+
+double peak_rss_mb() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+/// Reads the kernel of a launch for a family.
+Expected<std::shared_ptr<const kernel::Module>> read_kernel(const Workload& w,
+                                                            const LaunchSpec& spec,
+                                                            const Family& family,
+                                                            const std::string& from) {
+  auto file = kernel_file(w, spec, family, from);
+  if (!file) return fail(file.error());
+  auto module = kernel::read_module_file(*file);
+  if (!module) return fail(module.error());
+  if (std::find(family.forms.begin(), family.forms.end(), module->form) == family.forms.end())
+    return fail(spec.kernel_place(), fmt::format("'{}' is {}, which the {} machines do not take",
+                                                 *file, kernel::name(module->form), family.name));
+  return std::make_shared<const kernel::Module>(std::move(*module));
+}
+
+std::map<std::string, double> bound_of(const LaunchReport& report, const Peaks& peaks) {
+  for (const auto& f : families())
+    if (f.bound) return f.bound(report, peaks);
+  return {};
+}
+
+/// A run from bound launches to the report.
+class WorkloadRun {
+ public:
+  WorkloadRun(const Workload& workload, const LoadedMachine& machine, const RunSettings& settings)
+      : workload_(workload),
+        machine_(machine),
+        settings_(settings),
+        memory_(machine.machine->peaks().hbm_bytes ? machine.machine->peaks().hbm_bytes
+                                                   : std::uint64_t{1} << 40) {}
+
+  /// Reads and binds everything before anything runs, so that every problem is found first.
+  Expected<void> prepare() {
+    describe();
+    if (auto done = allocate_tensors(workload_, memory_); !done) return done;
+    report_.checked = settings_.values && !workload_.expect.empty();
+    if (report_.checked)
+      if (auto done = checker_.prepare(workload_, memory_); !done) return done;
+    options_.values = settings_.values;
+    options_.clock_hz = settings_.clock_hz;
+    if (auto done = open_trace(); !done) return done;
+    return bind_launches();
+  }
+
+  /// Caches are empty before the first launch; what they hold then lives across the launches and
+  /// rounds. Values are checked after the first round: `expect` says what one round leaves.
+  Expected<Report> run() {
+    const int unreported = settings_.warm_caches ? 1 : 0;
+    for (int i = 0; i < unreported + settings_.loop; ++i) {
+      if (!round(i >= unreported)) return std::move(report_);
+      if (i == 0 && report_.checked) report_.checks = checker_.compare(memory_);
+    }
+    if (sink_)
+      if (auto done = sink_->finish(); !done) return fail(done.error());
+    return std::move(report_);
+  }
+
+ private:
+  void describe() {
+    report_.workload = workload_.name;
+    report_.machine = machine_.machine->name();
+    report_.machine_file = machine_.file;
+    report_.config = machine_.config;
+    report_.parameters = machine_.parameters;
+    report_.peaks = machine_.machine->peaks();
+    report_.expected_error = expected_error(machine_);
+  }
+
+  Expected<void> open_trace() {
+    if (settings_.trace.empty()) return {};
+    if (!machine_.family->traces)
+      return fail({"--trace", 0, 0},
+                  fmt::format("the {} machines write no trace", machine_.family->name));
+    auto opened = trace::open_sink(settings_.trace);
+    if (!opened) return fail(opened.error());
+    sink_ = std::move(*opened);
+    return {};
+  }
+
+  Expected<void> bind_launches() {
+    Diagnostics problems;
+    for (const auto& spec : workload_.launches) {
+      auto module = read_kernel(workload_, spec, *machine_.family, settings_.from);
+      if (!module) {
+        problems.append(module.error());
+        continue;
+      }
+      const kernel::Function* function = (*module)->kernel();
+      auto launch = bind_launch(spec, *module, memory_, function ? function->name : "");
+      if (!launch) {
+        problems.append(launch.error());
+        continue;
+      }
+      check_constexprs(spec, **module, workload_.variants, problems);
+      for (const auto& op : machine_.machine->unsupported(**module))
+        problems.error({(*module)->file, 0, 0},
+                       fmt::format("{} cannot run this kernel: {}", report_.machine, op));
+      launches_.push_back(std::move(*launch));
+    }
+    if (problems.has_errors()) return fail(std::move(problems));
+    return {};
+  }
+
+  /// False if a launch failed.
+  bool round(bool reported) {
+    options_.trace = reported ? sink_.get() : nullptr;
+    for (const auto& launch : launches_) {
+      const auto start = std::chrono::steady_clock::now();
+      auto done = machine_.machine->launch(launch, memory_, options_);
+      if (!done) {
+        report_.failure = done.error();
+        return false;
+      }
+      const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+      options_.warm_caches = true;
+      if (reported) add(launch, std::move(*done), wall.count());
+    }
+    return true;
+  }
+
+  void add(const exec::Launch& launch, LaunchReport done, double wall_s) {
+    LaunchResult result;
+    result.machine = std::move(done);
+    result.host.wall_s = wall_s;
+    result.host.cycles_per_s = static_cast<double>(result.machine.cycles) / wall_s;
+    result.host.instructions_per_s =
+        static_cast<double>(result.machine.simulated_instructions) / wall_s;
+    result.host.peak_rss_mb = peak_rss_mb();
+    options_.trace_start_fs += static_cast<std::uint64_t>(result.machine.duration_ns * 1e6);
+    result.bound = bound_of(result.machine, report_.peaks);
+    if (report_.expected_error)
+      result.never_compared = never_compared(*launch.module, *report_.expected_error);
+    result.bottlenecks = find_bottlenecks(result.machine, 3);
+    report_.launches.push_back(std::move(result));
+  }
+
+  const Workload& workload_;
+  const LoadedMachine& machine_;
+  const RunSettings& settings_;
+  exec::DeviceMemory memory_;
+  Checker checker_;
+  LaunchOptions options_;
+  std::unique_ptr<trace::Sink> sink_;
+  std::vector<exec::Launch> launches_;
+  Report report_;
+};
+
+}  // namespace
+
+Expected<Report> run_workload(const Workload& workload, const RunSettings& settings) {
+  auto loaded = load_machine(settings.machine, settings.overrides);
+  if (!loaded) return fail(loaded.error());
+  return run_workload(workload, *loaded, settings);
+}
+
+Expected<Report> run_workload(const Workload& workload, const LoadedMachine& machine,
+                              const RunSettings& settings) {
+  WorkloadRun run(workload, machine, settings);
+  if (auto ready = run.prepare(); !ready) return fail(ready.error());
+  return run.run();
+}
+
+}  // namespace xpusim::run

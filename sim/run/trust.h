@@ -1,0 +1,36 @@
+#pragma once
+
+// What a past comparison with real chips says about a run, and what it does not.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/kernel/ir.h"
+#include "sim/run/runner.h"
+
+namespace xpusim::run {
+
+/// The values of the parameters that can change a time, by path; what a chip costs is none.
+using ParameterValues = std::map<std::string, std::string>;
+ParameterValues values_of(const std::vector<config::ParamDoc>& parameters);
+
+/// "gpu.sm.count is 1, not 132" for each that differs from what was compared. A parameter that the
+/// comparison did not know yet counts as changed if it is not at its default.
+std::vector<std::string> changes(const std::vector<config::ParamDoc>& parameters,
+                                 const ParameterValues& compared);
+
+/// What a kernel does: the names of its ops, but for constants and the ends of blocks.
+std::set<std::string> kinds_of_ops(const kernel::Module& module);
+
+/// What the last `correlate` of the machine of this name measured (traces/correlation/NAME.json);
+/// none: it was never compared. The parameters that were compared are those that the correlation
+/// names or, where it names none, those of the machine that is shipped under the name.
+std::optional<ExpectedError> expected_error(const LoadedMachine& machine);
+
+/// The kinds of ops that no compared kernel has; none if the correlation does not say.
+std::vector<std::string> never_compared(const kernel::Module& module, const ExpectedError& error);
+
+}  // namespace xpusim::run
