@@ -66,7 +66,7 @@ std::vector<std::pair<const char*, std::string>> column(const Json& r) {
           {"cost of a run",
            total["cost_usd"].is_number() ? si(number(total["cost_usd"]), "USD") : "unknown"},
           {"times the bound", bound > 0 ? fmt::format("{:.2f}", ns / bound) : "unknown"},
-          {"most cycles lost", why},
+          {"most cycles lost", why.empty() ? "none" : why},
           {"values", check}};
 }
 
@@ -75,6 +75,7 @@ std::vector<std::pair<const char*, std::string>> column(const Json& r) {
 std::string compare_text(const std::vector<Json>& reports) {
   if (reports.empty()) return "";
   std::vector<std::vector<std::pair<const char*, std::string>>> columns;
+  columns.reserve(reports.size());
   for (const auto& r : reports) columns.push_back(column(r));
   std::string out = reports[0]["workload"].get<std::string>() + "\n";
   for (std::size_t row = 0; row < columns[0].size(); ++row) {
