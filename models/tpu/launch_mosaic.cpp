@@ -6,6 +6,7 @@
 #include "models/tpu/core/mosaic_body.h"
 #include "models/tpu/core/mosaic_window.h"
 #include "models/tpu/launch.h"
+#include "sim/config/quantity.h"
 
 namespace xpusim::tpu {
 namespace {
@@ -191,7 +192,9 @@ Expected<PreparedLaunch> prepare_mosaic(const exec::Launch& launch, exec::Device
 
 Expected<void> check_vmem(const Program& program, const TpuParams& params,
                           const SourcePosition& where) {
-  constexpr double kMiB = 1 << 20;
+  const auto size = [](std::int64_t bytes) {
+    return config::format_quantity(static_cast<double>(bytes), config::Unit::kBytes);
+  };
   if (program.vmem_bytes() <= params.vmem.bytes) return {};
   std::vector<const Buffer*> buffers;
   for (const Buffer& b : program.buffers) buffers.push_back(&b);
@@ -200,14 +203,11 @@ Expected<void> check_vmem(const Program& program, const TpuParams& params,
   });
   std::string list;
   for (std::size_t i = 0; i < std::min<std::size_t>(buffers.size(), 4); ++i) {
-    list += fmt::format("{}{} {} x {:.2f} MiB", i ? ", " : "", buffers[i]->name, buffers[i]->copies,
-                        static_cast<double>(buffers[i]->bytes) / kMiB);
+    list += fmt::format("{}{} {} x {}", i ? ", " : "", buffers[i]->name, buffers[i]->copies,
+                        size(buffers[i]->bytes));
   }
-  return fail(where,
-              fmt::format("its buffers need {:.2f} MiB of VMEM, the core has {:.2f} MiB; the "
-                          "largest: {}",
-                          static_cast<double>(program.vmem_bytes()) / kMiB,
-                          static_cast<double>(params.vmem.bytes) / kMiB, list));
+  return fail(where, fmt::format("its buffers need {} of VMEM, the core has {}; the largest: {}",
+                                 size(program.vmem_bytes()), size(params.vmem.bytes), list));
 }
 
 }  // namespace xpusim::tpu
