@@ -235,6 +235,7 @@ Expected<std::int64_t> evaluate_integer(const Expression& e,
   if (e.kind == Expression::Kind::kName) {
     if (auto it = names.find(e.name); it != names.end()) return it->second;
     std::vector<std::string> known;
+    known.reserve(names.size());
     for (const auto& [k, v] : names) known.push_back(k);
     return fail(e.where, fmt::format("'{}' is no argument or constexpr{}", e.name,
                                      did_you_mean(e.name, known)));

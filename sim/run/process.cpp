@@ -127,6 +127,7 @@ void in_children(std::size_t count, int jobs,
         running.push_back(std::move(child));
     }
     std::vector<pollfd> fds;
+    fds.reserve(running.size());
     for (const auto& c : running) fds.push_back({c.fd, POLLIN, 0});
     if (::poll(fds.data(), fds.size(), -1) < 0) continue;
     for (std::size_t i = fds.size(); i-- > 0;) {

@@ -27,12 +27,7 @@ int refuse(const CLI::App& app, const CLI::ParseError& e, const std::vector<std:
   return kWrongInput;
 }
 
-}  // namespace
-}  // namespace xpusim::cli
-
-int main(int argc, char** argv) {
-  using namespace xpusim;
-  using namespace xpusim::cli;
+int run_command_line(int argc, char** argv) {
   register_machines();
   CLI::App app{
       "xpusim: a cycle-level simulator of TPUs and GPUs that runs real compiler output.\n"
@@ -51,9 +46,18 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return refuse(app, e, {argv + 1, argv + argc});
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "error: internal error: %s\n", e.what());
-    return kRunFailed;
   }
   return all_is_printed() ? outcome.exit_code : kRunFailed;
+}
+
+}  // namespace
+}  // namespace xpusim::cli
+
+int main(int argc, char** argv) {
+  try {
+    return xpusim::cli::run_command_line(argc, argv);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "error: internal error: %s\n", e.what());
+    return xpusim::cli::kRunFailed;
+  }
 }
