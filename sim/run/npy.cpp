@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
+
+#include "sim/trace/atomic_file.h"
 
 namespace xpusim::run {
 namespace {
@@ -105,6 +108,41 @@ Expected<std::shared_ptr<const std::vector<std::byte>>> read_npy(
   if (static_cast<std::size_t>(in.gcount()) != bytes)
     return fail(where, fmt::format("cannot read the {} bytes of '{}'", bytes, path));
   return std::shared_ptr<const std::vector<std::byte>>(std::move(data));
+}
+
+Expected<void> write_npy(const std::string& path, const exec::DeviceMemory& memory,
+                         const exec::Allocation& tensor) {
+  const auto codes = descriptors(tensor.dtype);
+  if (codes.empty())
+    return fail({path, 0, 0}, fmt::format("NumPy has nothing for {}", kernel::name(tensor.dtype)));
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}",
+                                   codes.front(), shape_text(tensor.shape));
+  constexpr std::size_t kPrefix = 10, kAlign = 64;  // the data begins at a multiple of 64
+  const std::size_t length = (header.size() + 1 + kPrefix + kAlign - 1) / kAlign * kAlign - kPrefix;
+  header.resize(length - 1, ' ');
+  header += '\n';
+  auto file = trace::AtomicFile::create(path);
+  if (!file) return fail(file.error());
+  const char prefix[kPrefix] = {'\x93',
+                                'N',
+                                'U',
+                                'M',
+                                'P',
+                                'Y',
+                                1,
+                                0,
+                                static_cast<char>(length),
+                                static_cast<char>(length >> 8)};
+  file->write({prefix, kPrefix});
+  file->write(header);
+  std::vector<std::byte> chunk(std::size_t{1} << 20);
+  for (std::uint64_t at = 0; at < tensor.bytes; at += chunk.size()) {
+    const auto n =
+        static_cast<std::size_t>(std::min<std::uint64_t>(chunk.size(), tensor.bytes - at));
+    memory.read(tensor.address + at, std::span(chunk).first(n));
+    file->write({reinterpret_cast<const char*>(chunk.data()), n});
+  }
+  return file->commit();
 }
 
 }  // namespace xpusim::run

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <iterator>
 
 namespace xpusim::run {
 namespace {
@@ -53,6 +54,50 @@ TEST(Npy, RefusesWhatDoesNotFit) {
             std::string::npos);
   EXPECT_NE(why("/tmp", kernel::DType::kF32, {3}).find("cannot read"), std::string::npos);
   EXPECT_NE(why("no/such.npy", kernel::DType::kF32, {3}).find("cannot read"), std::string::npos);
+}
+
+/// What is written reads back as it was, whatever the dtype, and begins as the format says.
+TEST(Npy, ReadsBackWhatItWrote) {
+  using kernel::DType;
+  const std::string path = testing::TempDir() + "dump.npy";
+  for (const DType d : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16, DType::kF8E4M3FN,
+                        DType::kF8E5M2, DType::kI64, DType::kI32, DType::kI16, DType::kI8}) {
+    exec::DeviceMemory memory(1 << 20);
+    exec::Init init;
+    init.kind = exec::Init::Kind::kArange;
+    ASSERT_TRUE(memory.allocate("t", d, {3, 5}, init));
+    const exec::Allocation& t = *memory.find("t");
+    ASSERT_TRUE(write_npy(path, memory, t));
+    auto data = read_npy(path, d, {3, 5}, {});
+    ASSERT_TRUE(data) << data.error().str();
+    std::vector<std::byte> held(t.bytes);
+    memory.read(t.address, held);
+    EXPECT_EQ(**data, held);
+    std::ifstream in(path, std::ios::binary);
+    std::string file((std::istreambuf_iterator<char>(in)), {});
+    EXPECT_EQ(file.substr(0, 8), std::string("\x93NUMPY\x01\x00", 8));
+    EXPECT_EQ((file.size() - held.size()) % 64, 0u) << "the data is aligned";
+    EXPECT_EQ(file[file.size() - held.size() - 1], '\n');
+  }
+}
+
+TEST(Npy, WritesOneDimensionAndNoneAsTuples) {
+  const std::string path = testing::TempDir() + "dump.npy";
+  exec::DeviceMemory memory(1 << 20);
+  ASSERT_TRUE(memory.allocate("row", kernel::DType::kF32, {3}, {}));
+  ASSERT_TRUE(memory.allocate("one", kernel::DType::kF32, {}, {}));
+  for (const auto& [name, shape] : {std::pair{"row", "(3,)"}, std::pair{"one", "()"}}) {
+    ASSERT_TRUE(write_npy(path, memory, *memory.find(std::string_view(name))));
+    std::ifstream in(path, std::ios::binary);
+    std::string file((std::istreambuf_iterator<char>(in)), {});
+    EXPECT_NE(file.find("'shape': " + std::string(shape) + ", }"), std::string::npos) << file;
+  }
+}
+
+TEST(Npy, CannotWriteWhereThereIsNoFolder) {
+  exec::DeviceMemory memory(1 << 20);
+  ASSERT_TRUE(memory.allocate("t", kernel::DType::kF32, {3}, {}));
+  EXPECT_FALSE(write_npy("/no/such/folder/t.npy", memory, *memory.find("t")));
 }
 
 }  // namespace
