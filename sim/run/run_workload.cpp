@@ -55,6 +55,7 @@ class WorkloadRun {
   Expected<void> prepare() {
     describe();
     if (auto done = allocate_tensors(workload_, memory_); !done) return done;
+    if (auto done = check_dumps(settings_.dumps, memory_, settings_.values); !done) return done;
     report_.checked = settings_.values && !workload_.expect.empty();
     if (report_.checked)
       if (auto done = checker_.prepare(workload_, memory_); !done) return done;
@@ -74,6 +75,7 @@ class WorkloadRun {
     }
     if (sink_)
       if (auto done = sink_->finish(); !done) return fail(done.error());
+    if (auto done = write_dumps(settings_.dumps, memory_); !done) return fail(done.error());
     return std::move(report_);
   }
 

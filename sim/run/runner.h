@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/run/dump.h"
 #include "sim/run/report.h"
 #include "sim/run/workload.h"
 
@@ -21,6 +22,7 @@ struct RunSettings {
   std::optional<std::uint64_t> clock_hz;
   std::string from;         ///< "ttir" or "ttgir" where the machine takes both; "" its best
   std::string trace;        ///< file, or ""
+  std::vector<Dump> dumps;  ///< tensors to write to files after the run
   int loop = 1;             ///< reported rounds of the whole list, back to back
 };
 

@@ -38,6 +38,11 @@ void add_run(CLI::App& app, Outcome& outcome) {
   verb->add_option("--trace", options->trace,
                    "write a trace to this file: .pftrace, for ui.perfetto.dev")
       ->check(not_empty);
+  one_value_each(*verb->add_option("--dump", options->dumps,
+                                   "write what a tensor holds after the run to a file that NumPy "
+                                   "reads: out=out.npy (bf16 and f8 as raw uint16 and uint8); may "
+                                   "be repeated")
+                      ->check(not_empty));
   verb->callback([options, &outcome] { outcome.exit_code = run(*options); });
 }
 

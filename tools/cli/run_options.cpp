@@ -1,6 +1,7 @@
 #include "tools/cli/run_options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 
 #include "sim/run/report.h"
@@ -55,6 +56,11 @@ Expected<run::RunSettings> RunOptions::settings(const std::string& machine) cons
   s.from = from;
   s.trace = trace;
   s.loop = loop;
+  for (const auto& text : dumps) {
+    auto dump = run::parse_dump(text);
+    if (!dump) return fail(dump.error());
+    s.dumps.push_back(std::move(*dump));
+  }
   auto hz = parse_clock(clock);
   if (!hz) return fail(hz.error());
   s.clock_hz = *hz;
@@ -63,12 +69,17 @@ Expected<run::RunSettings> RunOptions::settings(const std::string& machine) cons
 
 Expected<void> RunOptions::check_outputs() const {
   Diagnostics problems;
-  for (const auto& file : {json, trace}) {
-    if (file.empty()) continue;
-    if (auto ok = run::check_writable(file); !ok) problems.append(ok.error());
+  std::vector<std::string> files = {json, trace};
+  for (const auto& text : dumps) {
+    if (auto dump = run::parse_dump(text)) files.push_back(dump->file);
   }
-  if (!json.empty() && json == trace)
-    problems.error({json, 0, 0}, "the report and the trace cannot be one file");
+  std::erase(files, "");
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (auto ok = run::check_writable(files[i]); !ok) problems.append(ok.error());
+    if (std::find(files.begin(), files.begin() + static_cast<std::ptrdiff_t>(i), files[i]) !=
+        files.begin() + static_cast<std::ptrdiff_t>(i))
+      problems.error({files[i], 0, 0}, "two things to write cannot be one file");
+  }
   if (problems.has_errors()) return fail(problems);
   return {};
 }

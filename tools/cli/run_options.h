@@ -17,6 +17,7 @@ struct RunOptions {
   std::string workload;
   std::vector<std::string> machines;
   std::vector<std::string> overrides;
+  std::vector<std::string> dumps;  ///< tensor=file.npy
   std::string values = "on", caches = "cold", clock = "auto", from, trace, json;
   int loop = 1;
 
