@@ -16,13 +16,16 @@ bool carry(Lowering& l, const kernel::Op& op, const kernel::Value& initial,
   if (state.kind == ValueKind::kPointer) {
     return l.error(op, "a loop that carries pointers is not yet lowered for the GPU");
   }
-  if (kernel::bit_width(initial.type->dtype) > 32 || initial.type->dtype == kernel::DType::kI1) {
-    return l.error(op, "a loop that carries elements of this type is not yet lowered for the GPU");
+  if (initial.type->dtype == kernel::DType::kI1) {
+    return l.error(op, "a loop that carries masks is not yet lowered for the GPU");
   }
+  const bool both_halves = kernel::bit_width(initial.type->dtype) > 32;
   std::vector<Element> registers;
   for (const Element& e : l.elements(initial)) {
     const Element whole = l.whole(e);
-    registers.push_back({l.builder().value(Opcode::kAlu, "MOV", {whole.reg}, whole.bits)});
+    Element own{l.builder().value(Opcode::kAlu, "MOV", {whole.reg}, whole.bits)};
+    if (both_halves) own.high = l.builder().move(l.high_half(whole));
+    registers.push_back(own);
   }
   const kernel::LinearLayout* layout = nullptr;
   if (carried.type->kind == kernel::TypeKind::kTensor) layout = l.layout(carried.type, op);
@@ -68,6 +71,9 @@ bool hand_on(Lowering& l, const kernel::Op& yield, const kernel::Block& body,
     for (std::size_t r = 0; r < carried.size(); ++r) {
       const Element e = l.whole(next[r]);
       if (e == carried[r]) continue;
+      if (carried[r].high != kNoVReg) {
+        l.builder().emit(Opcode::kAlu, "MOV", {carried[r].high}, {l.high_half(e)});
+      }
       if (!e.is_constant() && in_place.insert(e.reg).second &&
           write_in_place(l.builder().code(), first_block, e.reg, carried[r].reg)) {
         continue;

@@ -69,11 +69,12 @@ class Conversion {
     const VReg lane = b_.value(Opcode::kAlu, "LOP3", {l_.index_math().tid()}, kWarpLanes - 1);
     const VReg partner = b_.value(Opcode::kAlu, "LOP3", {lane}, 0x1c);
     const std::size_t shuffles = std::max(sent.size(), wanted.size());
-    std::vector<VReg> got;
+    std::vector<Element> got;
     for (std::size_t n = 0; n < shuffles; ++n) {
-      const VReg value = l_.in_register(source[sent[n % sent.size()]]);
-      got.push_back(
-          b_.value(Opcode::kShfl, "SHFL.IDX", {value, partner}, static_cast<std::uint32_t>(n)));
+      const Element& e = source[sent[n % sent.size()]];
+      const auto number = static_cast<std::uint32_t>(n);
+      got.push_back({exchange(l_.in_register(e), partner, number), 0, 0,
+                     bits_ > 32 ? exchange(l_.high_half(e), partner, number) : kNoVReg});
     }
     const std::size_t choices = shuffles / wanted.size();
     std::vector<VReg> chooses;
@@ -83,18 +84,27 @@ class Conversion {
     }
     std::vector<Element> own;
     for (std::size_t n = 0; n < wanted.size(); ++n) {
-      std::vector<VReg> left(got.begin() + static_cast<std::ptrdiff_t>(n * choices),
-                             got.begin() + static_cast<std::ptrdiff_t>((n + 1) * choices));
+      std::vector<Element> left(got.begin() + static_cast<std::ptrdiff_t>(n * choices),
+                                got.begin() + static_cast<std::ptrdiff_t>((n + 1) * choices));
       for (std::size_t level = 0; left.size() > 1; ++level) {
-        std::vector<VReg> fewer;
+        std::vector<Element> fewer;
         for (std::size_t i = 0; i < left.size(); i += 2) {
-          fewer.push_back(b_.value(Opcode::kAlu, "SEL", {left[i], left[i + 1], chooses[level]}));
+          fewer.push_back(choose(left[i], left[i + 1], chooses[level]));
         }
         left = std::move(fewer);
       }
-      own.push_back({left[0]});
+      own.push_back(left[0]);
     }
     return spread(own);
+  }
+
+  VReg exchange(VReg value, VReg partner, std::uint32_t number) {
+    return b_.value(Opcode::kShfl, "SHFL.IDX", {value, partner}, number);
+  }
+  Element choose(const Element& a, const Element& b, VReg which) {
+    Element chosen{b_.value(Opcode::kAlu, "SEL", {a.reg, b.reg, which})};
+    if (bits_ > 32) chosen.high = b_.value(Opcode::kAlu, "SEL", {a.high, b.high, which});
+    return chosen;
   }
 
   /// Elements that both layouts keep side by side in registers move as one.
@@ -154,6 +164,7 @@ class Conversion {
         word = b_.value(Opcode::kAlu, "PRMT", {word, l_.in_register(next)}, n);
       }
       words.push_back(word);
+      if (bits_ > 32) words.push_back(l_.high_half(lowest));
     }
     if (words.size() > 1 && !b_.code().tie(words)) {
       for (auto& w : words) w = b_.move(w);
@@ -179,7 +190,9 @@ class Conversion {
     i.width = static_cast<std::uint16_t>(bytes);
     i.effect = MemoryEffect::kSharedLoad;
     for (std::uint32_t e = 0; e < count; ++e) {
-      own.push_back({words[e * bits_ / 32], 0, bits_ < 32 ? e * bits_ % 32 : 0});
+      const std::size_t word = e * bits_ / 32;
+      own.push_back({words[word], 0, bits_ < 32 ? e * bits_ % 32 : 0,
+                     bits_ > 32 ? words[word + 1] : kNoVReg});
     }
   }
   static std::string_view mnemonic(std::string_view op, std::uint32_t bytes) {
@@ -232,9 +245,6 @@ bool lower_convert_layout(Lowering& l, const kernel::Op& op) {
   }
   if (source.kind == ValueKind::kPointer) {
     return l.error(op, "pointers in registers change their layout: not yet lowered for the GPU");
-  }
-  if (kernel::bit_width(op.result()->type->dtype) > 32) {
-    return l.error(op, "ttg.convert_layout of 64-bit elements is not yet lowered for the GPU");
   }
   l.set_elements(*op.result(), to, Conversion(l, op, *from, *to).run());
   return true;

@@ -154,19 +154,30 @@ bool lower_cmp_float(Lowering& l, const kernel::Op& op) {
 }
 
 bool lower_select(Lowering& l, const kernel::Op& op) {
-  if (!check_width(l, op)) return false;
+  const bool both_halves = kernel::bit_width(op.result()->type->dtype) > 32;
   const bool is_float = kernel::is_float(op.result()->type->dtype);
   return map_elements(l, op, [&](std::span<const Element> e) {
     if (e[0].is_constant()) return e[0].bits != 0 ? e[1] : e[2];
     const VReg left = e[1].is_constant() && e[2].is_constant() ? l.in_register(e[1]) : e[1].reg;
-    return Element{l.builder().value(Opcode::kAlu, is_float ? "FSEL" : "SEL",
-                                     {left, e[2].reg, e[0].reg}, e[1].bits ^ e[2].bits)};
+    const std::string_view mnemonic = is_float ? "FSEL" : "SEL";
+    Element result{l.builder().value(Opcode::kAlu, mnemonic, {left, e[2].reg, e[0].reg},
+                                     e[1].bits ^ e[2].bits)};
+    if (both_halves) {
+      result.high = l.builder().value(Opcode::kAlu, mnemonic,
+                                      {l.high_half(e[1]), l.high_half(e[2]), e[0].reg});
+    }
+    return result;
   });
 }
 
 bool lower_int_to_float(Lowering& l, const kernel::Op& op) {
-  if (!check_width(l, op)) return false;
+  if (op.result()->type->dtype != kernel::DType::kF32) return check_width(l, op);
+  const bool both_halves = kernel::bit_width(op.operands[0]->type->dtype) > 32;
   return map_elements(l, op, [&](std::span<const Element> e) {
+    if (both_halves) {
+      return Element{
+          l.builder().value(Opcode::kMufu, "I2F.S64", {l.in_register(e[0]), l.high_half(e[0])})};
+    }
     return Element{l.builder().value(Opcode::kAlu, "I2FP", {l.in_register(e[0])})};
   });
 }

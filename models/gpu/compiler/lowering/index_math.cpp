@@ -146,15 +146,21 @@ VReg IndexMath::index(const IndexForm& form, std::uint32_t reg) {
   return indices_[key] = result;
 }
 
-Address IndexMath::address_of(VReg index, ScalarId base, std::int64_t bytes) {
-  const auto key = std::tuple{index, base, bytes};
+Address IndexMath::address_of(const Element& index, ScalarId base, std::int64_t bytes) {
+  const auto key = std::tuple{index.reg, base, bytes};
   if (auto it = addresses_.find(key); it != addresses_.end()) {
     return {it->second.first, it->second.second, 0};
   }
   const auto [low, high] = scalars_.pointer(base);
   const VReg a = b_.general(), b = b_.general();
   b_.code().tie({a, b});
-  b_.emit(Opcode::kFma, "IMAD.WIDE", {a, b}, {index, low, high}, static_cast<std::uint32_t>(bytes));
+  const auto scale = static_cast<std::uint32_t>(bytes);
+  if (index.high == kNoVReg) {
+    b_.emit(Opcode::kFma, "IMAD.WIDE", {a, b}, {index.reg, low, high}, scale);
+  } else {
+    b_.emit(Opcode::kAlu, "LEA", {a}, {index.reg, low}, scale);
+    b_.emit(Opcode::kAlu, "LEA.HI.X", {b}, {index.reg, index.high, high, a}, scale);
+  }
   addresses_[key] = {a, b};
   return {a, b, 0};
 }
@@ -167,11 +173,11 @@ Address IndexMath::address(const IndexForm& form, ScalarId base, std::int64_t by
     const auto [low, high] = scalars_.pointer(base);
     return {low, high, offset * bytes};
   }
-  if (covers(form, part, offset)) return address_of(index(form, reg), base, bytes);
+  if (covers(form, part, offset)) return address_of({index(form, reg)}, base, bytes);
   const Key base_key{form.layout, form.factors, form.scalar, 0};
   auto it = indices_.find(base_key);
   if (it == indices_.end()) it = indices_.emplace(base_key, with_scalar(form, part)).first;
-  Address address = address_of(it->second, base, bytes);
+  Address address = address_of({it->second}, base, bytes);
   address.immediate = offset * bytes;
   return address;
 }

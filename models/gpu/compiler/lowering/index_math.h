@@ -32,8 +32,8 @@ class IndexMath {
   /// The index that a register holds; uniform ones may stay in a uniform register.
   VReg index(const IndexForm& form, std::uint32_t reg);
   Address address(const IndexForm& form, ScalarId base, std::int64_t bytes, std::uint32_t reg);
-  /// The address of an index in a register.
-  Address address_of(VReg index, ScalarId base, std::int64_t bytes);
+  /// The address of an index in a register, or in two.
+  Address address_of(const Element& index, ScalarId base, std::int64_t bytes);
 
  private:
   struct Key {

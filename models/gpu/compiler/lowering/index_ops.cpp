@@ -74,9 +74,30 @@ bool closed(Lowering& l, const kernel::Op& op) {
   return true;
 }
 
+bool is_wide(const kernel::Value& value) { return kernel::bit_width(value.type->dtype) > 32; }
+
+/// Both halves of a 64-bit result: the upper one by the same instruction again, after the lower
+/// one's carry; a product takes one wide and two plain multiply-adds.
+Element wide_element(Lowering& l, Opcode opcode, std::string_view mnemonic, std::uint32_t variant,
+                     std::span<const Element> e) {
+  Builder& b = l.builder();
+  const VReg left = l.in_register(e[0]), right = l.in_register(e[1]);
+  const VReg left_high = l.high_half(e[0]), right_high = l.high_half(e[1]);
+  if (opcode != Opcode::kFma) {
+    const VReg low = b.value(opcode, mnemonic, {left, right}, variant);
+    return {low, 0, 0, b.value(opcode, mnemonic, {left_high, right_high, low}, variant)};
+  }
+  const VReg low = b.general(), high = b.general();
+  b.code().tie({low, high});
+  b.emit(Opcode::kFma, "IMAD.WIDE.U32", {low, high}, {left, right});
+  const VReg cross = b.value(Opcode::kFma, "IMAD", {left_high, right, high});
+  return {low, 0, 0, b.value(Opcode::kFma, "IMAD", {left, right_high, cross})};
+}
+
 bool integer_elements(Lowering& l, const kernel::Op& op, Opcode opcode, std::string_view mnemonic,
                       std::uint32_t variant) {
   return map_elements(l, op, [&](std::span<const Element> e) {
+    if (is_wide(*op.result())) return wide_element(l, opcode, mnemonic, variant, e);
     const VReg first = e[0].is_constant() && e[1].is_constant() ? l.in_register(e[0]) : e[0].reg;
     return Element{
         l.builder().value(opcode, mnemonic, {first, e[1].reg}, e[0].bits ^ e[1].bits ^ variant)};
@@ -314,15 +335,21 @@ bool lower_cmp_int(Lowering& l, const kernel::Op& op) {
     }
     return true;
   }
+  const std::uint32_t variant = static_cast<std::uint32_t>(how) << 28;
   return map_elements(l, op, [&](std::span<const Element> e) {
     const VReg p = l.builder().predicate();
     l.builder().emit(Opcode::kAlu, "ISETP", {p}, {e[0].reg, e[1].reg},
-                     e[0].bits ^ e[1].bits ^ (static_cast<std::uint32_t>(how) << 28));
-    return Element{p};
+                     e[0].bits ^ e[1].bits ^ variant);
+    if (!is_wide(*op.operands[0])) return Element{p};
+    const VReg both = l.builder().predicate();
+    const VReg left = l.high_half(e[0]), right = e[1].is_constant() ? kNoVReg : l.high_half(e[1]);
+    l.builder().emit(Opcode::kAlu, "ISETP.EX", {both}, {left, right, p}, variant);
+    return Element{both};
   });
 }
 
-/// Widening and narrowing of up to 32 bits is free; i1 becomes a number by SEL.
+/// Widening and narrowing of up to 32 bits is free; i1 becomes a number by SEL. Upper halves are
+/// the lower one's sign, or zero.
 bool lower_resize_int(Lowering& l, const kernel::Op& op) {
   const ValueState from = l.operand(op, 0);
   if (op.operands[0]->type->dtype == kernel::DType::kI1) {
@@ -330,9 +357,27 @@ bool lower_resize_int(Lowering& l, const kernel::Op& op) {
       return Element{l.builder().value(Opcode::kAlu, "SEL", {e[0].reg})};
     });
   }
-  if (from.kind != ValueKind::kIndex) return lower_bitcast(l, op);
-  set_index(l, op, from.index);
-  return true;
+  if (from.kind == ValueKind::kIndex) {
+    set_index(l, op, from.index);
+    return true;
+  }
+  if (is_wide(*op.operands[0]) == is_wide(*op.result())) return lower_bitcast(l, op);
+  const bool zero = op.name() == "arith.extui";
+  return map_elements(l, op, [&](std::span<const Element> e) {
+    if (!is_wide(*op.result())) return Element{e[0].reg, e[0].bits};
+    return zero && !e[0].is_constant()
+               ? Element{e[0].reg, 0, 0, l.builder().value(Opcode::kAlu, "MOV", {})}
+               : Element{e[0].reg, e[0].bits};
+  });
+}
+
+/// An index in registers added to another one.
+static Element add_indices(Lowering& l, const Element& a, const Element& b) {
+  Builder& builder = l.builder();
+  const VReg low = builder.value(Opcode::kAlu, "IADD3", {l.in_register(a), l.in_register(b)});
+  if (a.high == kNoVReg && b.high == kNoVReg) return {low};
+  const VReg high = builder.value(Opcode::kAlu, "IADD3.X", {l.high_half(a), l.high_half(b), low});
+  return {low, 0, 0, high};
 }
 
 bool lower_add_pointer(Lowering& l, const kernel::Op& op) {
@@ -346,7 +391,7 @@ bool lower_add_pointer(Lowering& l, const kernel::Op& op) {
     return true;
   }
   if (!is_tile(op)) {
-    const VReg i = l.elements(*op.operands[1])[0].reg;
+    const VReg i = l.in_register(l.elements(*op.operands[1])[0]);
     to.base = l.scalars().pointer_add(pointer.base, l.scalars().in_register(i), pointer.bytes);
     return true;
   }
@@ -361,14 +406,15 @@ bool lower_add_pointer(Lowering& l, const kernel::Op& op) {
   const auto& indices = l.elements(*op.operands[1]);
   to.elements.clear();
   for (std::uint32_t r = 0; r < indices.size(); ++r) {
-    const VReg i = l.in_register(indices[r]);
+    Element i = l.whole(indices[r]);
+    if (i.is_constant()) i.reg = l.in_register(i);
     if (plain) {
-      to.elements.push_back({i});
+      to.elements.push_back(i);
       continue;
     }
-    const VReg old =
-        pointer.elements.empty() ? l.index_math().index(pointer.index, r) : pointer.elements[r].reg;
-    to.elements.push_back({l.builder().value(Opcode::kAlu, "IADD3", {old, i})});
+    const Element old = pointer.elements.empty() ? Element{l.index_math().index(pointer.index, r)}
+                                                 : pointer.elements[r];
+    to.elements.push_back(add_indices(l, old, i));
   }
   return true;
 }

@@ -221,6 +221,12 @@ Lowering::Known Lowering::simplify(const Comparison& c, std::uint32_t reg,
   return Known::kUniform;
 }
 
+VReg Lowering::high_half(const Element& element) {
+  if (element.high != kNoVReg) return element.high;
+  if (element.is_constant()) return builder_.constant(element.bits >> 31 != 0 ? ~0u : 0);
+  return builder_.value(Opcode::kAlu, "SHF.R.S32.HI", {element.reg}, 31);
+}
+
 VReg Lowering::predicate(const kernel::Value& mask, std::uint32_t reg) {
   ValueState& s = state(mask);
   if (s.kind != ValueKind::kMask) {

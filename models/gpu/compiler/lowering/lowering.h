@@ -60,6 +60,8 @@ class Lowering {
   VReg in_register(const Element& element);
   /// The element itself, or its extracted copy if it does not begin its register.
   Element whole(const Element& element);
+  /// The upper half of an element of 64 bits: its own register, or the lower half's sign.
+  VReg high_half(const Element& element);
   void set_elements(const kernel::Value& value, const kernel::LinearLayout* layout,
                     std::vector<Element> elements);
 

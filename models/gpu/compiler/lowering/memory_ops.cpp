@@ -39,8 +39,8 @@ std::string_view store_mnemonic(std::uint32_t bytes) {
 bool cut(Lowering& l, const kernel::Op& op, const kernel::Value& pointer, const kernel::Value* mask,
          bool may_widen, Vectors& v) {
   const std::int64_t bytes = kernel::pointee_bytes(pointer.type);
-  if (bytes == 0 || bytes > kWordBytes) {
-    return l.error(op, "memory accesses of 64-bit elements are not yet lowered for the GPU");
+  if (bytes == 0 || bytes > 2 * kWordBytes) {
+    return l.error(op, "memory accesses of such elements are not yet lowered for the GPU");
   }
   SiteLayout& site = l.site_layout(l.site(op));
   site = {};
@@ -75,7 +75,9 @@ bool cut(Lowering& l, const kernel::Op& op, const kernel::Value& pointer, const 
 
 Address address(Lowering& l, const kernel::Value& pointer, std::uint32_t reg) {
   const ValueState& s = l.state(pointer);
-  if (!s.elements.empty()) return l.index_math().address_of(s.elements[reg].reg, s.base, s.bytes);
+  if (!s.elements.empty()) {
+    return l.index_math().address_of(s.elements[reg], s.base, s.bytes);
+  }
   if (!s.index.layout) {
     const auto [low, high] = l.scalars().pointer(s.base);
     return {low, high, 0};
@@ -90,13 +92,24 @@ const kernel::Value* mask_of(const kernel::Op& op, std::size_t position) {
   return kernel::integer_constant(*mask).value_or(0) != 0 ? nullptr : mask;
 }
 
+/// Which element's bits a word of a vector holds; upper halves of 64-bit elements come second.
+Element element_of_word(Lowering& l, const Vectors& v, const std::vector<Element>& values,
+                        std::uint32_t first, std::size_t word) {
+  const std::size_t at = first + word * v.elements / v.words;
+  const Element& e = values[values.size() == 1 ? 0 : at];
+  const bool upper = v.words > v.elements && word % 2 == 1;
+  if (!upper) return e;
+  if (e.is_constant() && e.high == kNoVReg) return {kNoVReg, e.bits >> 31 != 0 ? ~0u : 0};
+  return {l.high_half(e)};
+}
+
 /// Gives the destination of a masked load what its idle lanes shall hold: zeros two words at once.
-void initialise(Lowering& l, const std::vector<VReg>& words, const kernel::Value* other,
-                std::uint32_t first, std::uint32_t elements_a_word) {
+void initialise(Lowering& l, const Vectors& v, const std::vector<VReg>& words,
+                const kernel::Value* other, std::uint32_t first) {
   Builder& b = l.builder();
-  const std::vector<Element>* values = other ? &l.elements(*other) : nullptr;
+  const std::vector<Element> values = other ? l.elements(*other) : std::vector<Element>{};
   for (std::size_t w = 0; w < words.size(); ++w) {
-    const Element e = values ? (*values)[first + w * elements_a_word] : Element{};
+    const Element e = other ? element_of_word(l, v, values, first, w) : Element{};
     if (!e.is_constant()) {
       b.emit(Opcode::kAlu, "MOV", {words[w]}, {e.reg});
     } else if (e.bits != 0) {
@@ -115,13 +128,12 @@ void load_vector(Lowering& l, const kernel::Op& op, const Vectors& v, std::uint3
                  std::vector<Element>& result) {
   Builder& b = l.builder();
   const std::uint32_t first = v.first[number];
-  const std::uint32_t a_word = v.elements / v.words;
   const Address at = address(l, *op.operands[0], first);
   const VReg guard = mask ? l.predicate(*mask, first) : kNoVReg;
   std::vector<VReg> words(v.words);
   for (auto& w : words) w = b.general();
   if (v.words > 1) b.code().tie(words);
-  if (guard != kNoVReg) initialise(l, words, other, first, std::max(1u, a_word));
+  if (guard != kNoVReg) initialise(l, v, words, other, first);
   MachineInstruction& i =
       b.emit(Opcode::kLdg, load_mnemonic(v.bytes), {}, {at.low, at.high, l.descriptor()},
              static_cast<std::uint32_t>(at.immediate));
@@ -134,7 +146,9 @@ void load_vector(Lowering& l, const kernel::Op& op, const Vectors& v, std::uint3
   i.width = static_cast<std::uint16_t>(v.bytes);
   const std::uint32_t bits = v.bytes * 8 / v.elements;
   for (std::uint32_t e = 0; e < v.elements; ++e) {
-    result[first + e] = {words[e * v.words / v.elements], 0, bits < 32 ? e * bits % 32 : 0};
+    const std::size_t word = std::size_t{e} * v.words / v.elements;
+    result[first + e] = {words[word], 0, bits < 32 ? e * bits % 32 : 0,
+                         bits > 32 ? words[word + 1] : kNoVReg};
   }
 }
 
@@ -171,6 +185,10 @@ std::vector<VReg> gather(Lowering& l, const Vectors& v, const std::vector<Elemen
                          std::uint32_t first) {
   std::vector<VReg> words;
   for (std::uint32_t w = 0; w < v.words; ++w) {
+    if (v.words > v.elements) {
+      words.push_back(l.in_register(element_of_word(l, v, elements, first, w)));
+      continue;
+    }
     const std::uint32_t a_word = v.elements / v.words;
     words.push_back(elements.size() == 1 ? l.in_register(elements[0])
                                          : word_of(l, elements, first + w * a_word, a_word,
@@ -278,7 +296,7 @@ bool lower_atomic(Lowering& l, const kernel::Op& op) {
   for (std::uint32_t n = 0; n < v.first.size(); ++n) {
     const VReg guard = store_guard(l, v, mask, v.first[n], !v.layout);
     const Address at = address(l, *op.operands[0], v.first[n]);
-    const VReg value = l.in_register(values[values.size() == 1 ? 0 : v.first[n]]);
+    const std::vector<VReg> words = gather(l, v, values, v.first[n]);
     if (order.release) {
       emit_ordered(l, Opcode::kMembar, "MEMBAR.ALL.GPU", guard);
       emit_ordered(l, Opcode::kNop, "ERRBAR", guard);
@@ -287,7 +305,8 @@ bool lower_atomic(Lowering& l, const kernel::Op& op) {
     const bool returns = order.acquire || order.release;
     MachineInstruction& i = l.builder().emit(
         returns ? Opcode::kAtom : Opcode::kRed, returns ? "ATOMG.E" : "RED.E", {},
-        {at.low, at.high, l.descriptor(), value}, static_cast<std::uint32_t>(at.immediate));
+        {at.low, at.high, l.descriptor()}, static_cast<std::uint32_t>(at.immediate));
+    i.uses.insert(i.uses.end(), words.begin(), words.end());
     i.guard = guard;
     i.guards_early_exit = guard != kNoVReg;
     i.effect = returns ? MemoryEffect::kBarrier : MemoryEffect::kGlobalStore;

@@ -72,7 +72,11 @@ bool Reduction::shuffle(Elements& e, std::uint32_t distance) {
   Elements other;
   for (const Element& mine : e) {
     const VReg from = l_.in_register(mine);
-    other.push_back({b_.value(Opcode::kShfl, "SHFL.BFLY", {from}, distance)});
+    Element got{b_.value(Opcode::kShfl, "SHFL.BFLY", {from}, distance)};
+    if (mine.high != kNoVReg) {
+      got.high = b_.value(Opcode::kShfl, "SHFL.BFLY", {mine.high}, distance);
+    }
+    other.push_back(got);
   }
   return combine(e, other);
 }
@@ -93,10 +97,18 @@ void Reduction::barrier() {
 
 void Reduction::store(const Elements& e, VReg address, VReg guard, unsigned warps, unsigned lanes) {
   for (const Element& one : e) {
-    const VReg value = l_.in_register(one);
-    MachineInstruction& i = b_.emit(Opcode::kSts, "STS", {}, {address, l_.shared_base(), value});
+    const bool both = one.high != kNoVReg;
+    std::vector<VReg> words{l_.in_register(one)};
+    if (both) words.push_back(one.high);
+    if (both && !b_.code().tie(words)) {
+      for (auto& w : words) w = b_.move(w);
+      b_.code().tie(words);
+    }
+    MachineInstruction& i =
+        b_.emit(Opcode::kSts, both ? "STS.64" : "STS", {}, {address, l_.shared_base()});
+    i.uses.insert(i.uses.end(), words.begin(), words.end());
     i.guard = guard;
-    i.width = 4;
+    i.width = both ? 8 : 4;
     i.active_warps = static_cast<std::uint8_t>(warps);
     i.active_lanes = static_cast<std::uint8_t>(lanes);
     i.effect = MemoryEffect::kSharedStore;
@@ -106,15 +118,21 @@ void Reduction::store(const Elements& e, VReg address, VReg guard, unsigned warp
 Elements Reduction::load(VReg address, VReg guard, unsigned warps, unsigned lanes) {
   Elements e;
   for (std::size_t n = 0; n < op_.operands.size(); ++n) {
-    const VReg to = b_.general();
-    MachineInstruction& i = b_.emit(Opcode::kLds, "LDS", {to}, {address, l_.shared_base()},
-                                    static_cast<std::uint32_t>(n));
+    const bool both = kernel::bit_width(op_.operands[n]->type->dtype) > 32;
+    std::vector<VReg> words{b_.general()};
+    if (both) {
+      words.push_back(b_.general());
+      b_.code().tie(words);
+    }
+    MachineInstruction& i = b_.emit(Opcode::kLds, both ? "LDS.64" : "LDS", {},
+                                    {address, l_.shared_base()}, static_cast<std::uint32_t>(n));
+    i.defs.assign(words.begin(), words.end());
     i.guard = guard;
-    i.width = 4;
+    i.width = both ? 8 : 4;
     i.active_warps = static_cast<std::uint8_t>(warps);
     i.active_lanes = static_cast<std::uint8_t>(lanes);
     i.effect = MemoryEffect::kSharedLoad;
-    e.push_back({to});
+    e.push_back({words[0], 0, 0, both ? words[1] : kNoVReg});
   }
   return e;
 }

@@ -22,6 +22,7 @@ struct Element {
   VReg reg = kNoVReg;
   std::uint32_t bits = 0;   ///< without a register: the constant's 32 bits
   std::uint32_t shift = 0;  ///< the bit of the register at which the element begins
+  VReg high = kNoVReg;      ///< the upper 32 bits of an element of 64, where they are not the sign
   bool is_constant() const { return reg == kNoVReg; }
   auto operator<=>(const Element&) const = default;
 };
