@@ -228,8 +228,11 @@ class Scheduler {
       const bool no_predicate =
           predicates > 0 && !ahead_[at] && pressure_.predicate() + predicates > kPredicates;
       const bool no_register = general > 0 && pressure_.general() + general > budget_;
-      bool too_early =
-          (general > 0 || predicates > 0) && rank_[at] > front_ + (ahead_[at] ? window_ : 0);
+      // Loads go first while registers that all warps have anyway last.
+      const bool free =
+          ahead_[at] && predicates <= 0 && pressure_.general() + general <= comfortable_;
+      bool too_early = !free && (general > 0 || predicates > 0) &&
+                       rank_[at] > front_ + (ahead_[at] ? window_ : 0);
       if (is_initial(at) && pressure_.general() + general > comfortable_ && !load_waits_only(at)) {
         too_early = true;
       }

@@ -13,17 +13,16 @@ namespace {
 constexpr std::uint32_t kMostBytes = 16;  ///< a shared-memory instruction moves for a lane
 
 std::uint32_t bits_of(const kernel::Type type) {
-  return std::max(8, kernel::bit_width(type->dtype));
+  return type->is_pointer_like() ? 64 : std::max(8, kernel::bit_width(type->dtype));
 }
 
 class Conversion {
  public:
   Conversion(Lowering& l, const kernel::Op& op, const kernel::LinearLayout& from,
              const kernel::LinearLayout& to)
-      : l_(l), b_(l.builder()), op_(op), from_(from), to_(to), bits_(bits_of(op.result()->type)) {}
+      : l_(l), b_(l.builder()), from_(from), to_(to), bits_(bits_of(op.result()->type)) {}
 
-  std::vector<Element> run() {
-    const std::vector<Element> source = l_.elements(*op_.operands[0]);
+  std::vector<Element> run(const std::vector<Element>& source) {
     if (source.size() == 1) return std::vector<Element>(to_.register_count(), source[0]);
     if (from_.warps != to_.warps) return through_shared_memory(source);
     if (from_.lanes != to_.lanes) return by_shuffles(source);
@@ -216,14 +215,13 @@ class Conversion {
 
   Lowering& l_;
   Builder& b_;
-  const kernel::Op& op_;
   const kernel::LinearLayout &from_, &to_;
   std::uint32_t bits_;
 };
 
 }  // namespace
 
-/// Closed forms are computed anew in the other layout.
+/// Closed forms are computed anew in the other layout. Pointers in registers move as 64 bits.
 bool lower_convert_layout(Lowering& l, const kernel::Op& op) {
   const kernel::LinearLayout* from = l.layout(op.operands[0]->type, op);
   const kernel::LinearLayout* to = l.layout(op.result()->type, op);
@@ -243,10 +241,14 @@ bool lower_convert_layout(Lowering& l, const kernel::Op& op) {
     }
     return true;
   }
+  Conversion conversion(l, op, *from, *to);
   if (source.kind == ValueKind::kPointer) {
-    return l.error(op, "pointers in registers change their layout: not yet lowered for the GPU");
+    result = source;
+    result.layout = result.index.layout = to;
+    result.elements = conversion.run(source.elements);
+    return true;
   }
-  l.set_elements(*op.result(), to, Conversion(l, op, *from, *to).run());
+  l.set_elements(*op.result(), to, conversion.run(l.elements(*op.operands[0])));
   return true;
 }
 
