@@ -5,7 +5,10 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <map>
+
+#include "sim/run/npy.h"
 
 namespace xpusim::run {
 namespace {
@@ -82,13 +85,24 @@ Unary find_unary(const std::string& name) {
       {"neg", [](double x) { return -x; }},
       {"exp", [](double x) { return std::exp(x); }},
       {"log", [](double x) { return std::log(x); }},
+      {"exp2", [](double x) { return std::exp2(x); }},
+      {"expm1", [](double x) { return std::expm1(x); }},
+      {"log2", [](double x) { return std::log2(x); }},
+      {"log1p", [](double x) { return std::log1p(x); }},
       {"sqrt", [](double x) { return std::sqrt(x); }},
       {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
       {"sin", [](double x) { return std::sin(x); }},
       {"cos", [](double x) { return std::cos(x); }},
+      {"tan", [](double x) { return std::tan(x); }},
+      {"atan", [](double x) { return std::atan(x); }},
       {"tanh", [](double x) { return std::tanh(x); }},
       {"erf", [](double x) { return std::erf(x); }},
       {"abs", [](double x) { return std::abs(x); }},
+      {"floor", [](double x) { return std::floor(x); }},
+      {"ceil", [](double x) { return std::ceil(x); }},
+      {"round", [](double x) { return std::nearbyint(x); }},  // ties to even
+      {"sign", [](double x) { return static_cast<double>((x > 0) - (x < 0)); }},
+      {"silu", [](double x) { return x / (1 + std::exp(-x)); }},
       {"relu", [](double x) { return std::max(x, 0.0); }},
       {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
       {"gelu", [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }}};
@@ -105,6 +119,7 @@ Binary find_binary(const std::string& name) {
       {"div", [](double x, double y) { return x / y; }},
       {"floordiv", [](double x, double y) { return std::floor(x / y); }},
       {"mod", [](double x, double y) { return x - std::floor(x / y) * y; }},
+      {"pow", [](double x, double y) { return std::pow(x, y); }},
       {"maximum", [](double x, double y) { return std::max(x, y); }},
       {"minimum", [](double x, double y) { return std::min(x, y); }},
       {"lt", [](double x, double y) { return double(x < y); }},
@@ -138,26 +153,32 @@ Expected<AxisSplit> split(const Expression& e, const Array& a, double default_ax
   return s;
 }
 
+/// sum, mean, max or min of all elements, or along an axis.
 Expected<Array> reduce(const Expression& e, const Array& a) {
-  const bool is_max = e.name == "max";
-  if (!e.keywords.count("axis")) {
-    double r = is_max ? -INFINITY : 0;
-    for (double v : a.values) r = is_max ? std::max(r, v) : r + v;
-    return Array{{}, {r}};
-  }
-  auto s = split(e, a, -1);
-  if (!s) return fail(s.error());
+  const bool is_max = e.name == "max", is_min = e.name == "min";
+  const double start = is_max ? -INFINITY : is_min ? INFINITY : 0;
+  const auto combine = [&](double r, double v) {
+    return is_max ? std::max(r, v) : is_min ? std::min(r, v) : r + v;
+  };
+  AxisSplit s;
+  s.length = a.values.size();
   Array out;
-  out.shape = a.shape;
-  out.shape.erase(out.shape.begin() + static_cast<std::ptrdiff_t>(s->axis));
-  out.values.assign(s->outer * s->inner, is_max ? -INFINITY : 0);
-  for (std::size_t o = 0; o < s->outer; ++o)
-    for (std::size_t k = 0; k < s->length; ++k)
-      for (std::size_t i = 0; i < s->inner; ++i) {
-        double& r = out.values[o * s->inner + i];
-        const double v = a.values[(o * s->length + k) * s->inner + i];
-        r = is_max ? std::max(r, v) : r + v;
+  if (e.keywords.count("axis")) {
+    auto along = split(e, a, -1);
+    if (!along) return fail(along.error());
+    s = *along;
+    out.shape = a.shape;
+    out.shape.erase(out.shape.begin() + static_cast<std::ptrdiff_t>(s.axis));
+  }
+  out.values.assign(s.outer * s.inner, start);
+  for (std::size_t o = 0; o < s.outer; ++o)
+    for (std::size_t k = 0; k < s.length; ++k)
+      for (std::size_t i = 0; i < s.inner; ++i) {
+        double& r = out.values[o * s.inner + i];
+        r = combine(r, a.values[(o * s.length + k) * s.inner + i]);
       }
+  if (e.name == "mean")
+    for (double& r : out.values) r /= static_cast<double>(s.length);
   return out;
 }
 
@@ -250,9 +271,11 @@ Expected<Array> attention(const Expression& e, const Array& q, const Array& k, c
 
 const std::vector<std::string>& function_names() {
   static const std::vector<std::string> kNames = {
-      "exp",    "log",  "sqrt",    "rsqrt",   "sin",        "cos",      "tanh",  "erf",
-      "abs",    "relu", "sigmoid", "gelu",    "maximum",    "minimum",  "where", "transpose",
-      "matmul", "sum",  "max",     "softmax", "layer_norm", "attention"};
+      "exp",   "exp2",    "expm1",      "log",       "log2",    "log1p", "sqrt", "rsqrt",
+      "sin",   "cos",     "tan",        "atan",      "tanh",    "erf",   "abs",  "floor",
+      "ceil",  "round",   "sign",       "relu",      "sigmoid", "silu",  "gelu", "pow",
+      "where", "maximum", "minimum",    "transpose", "matmul",  "sum",   "mean", "max",
+      "min",   "softmax", "layer_norm", "attention"};
   return kNames;
 }
 
@@ -260,7 +283,9 @@ const std::vector<std::string>& function_names() {
 std::optional<std::string> foreign_keyword(const Expression& e) {
   static const std::map<std::string, std::vector<std::string>> kKeywords = {
       {"sum", {"axis"}},
+      {"mean", {"axis"}},
       {"max", {"axis"}},
+      {"min", {"axis"}},
       {"softmax", {"axis"}},
       {"layer_norm", {"eps"}},
       {"attention", {"scale", "causal"}}};
@@ -280,7 +305,8 @@ Expected<Array> call(const Expression& e, std::vector<Array> a) {
       for (double& v : a[0].values) v = f(v);
       return std::move(a[0]);
     }
-    if (e.name == "sum" || e.name == "max") return reduce(e, a[0]);
+    if (e.name == "sum" || e.name == "mean" || e.name == "max" || e.name == "min")
+      return reduce(e, a[0]);
     if (e.name == "softmax") return softmax(e, std::move(a[0]));
     if (e.name == "transpose") return transpose(e, a[0]);
   }
@@ -323,6 +349,26 @@ Expected<Array> evaluate(const Expression& e, const Evaluator& find) {
   return call(e, std::move(args));
 }
 
+namespace {
+
+/// What a .npy file holds, in the dtype and shape of the tensor.
+Expected<Array> read_file(const std::string& path, const TensorSpec& t,
+                          const SourcePosition& where) {
+  auto data = read_npy(path, t.dtype, t.shape, where);
+  if (!data) return fail(data.error());
+  const auto size = static_cast<std::size_t>(kernel::byte_size(t.dtype));
+  Array a{t.shape, {}};
+  a.values.resize((*data)->size() / size);
+  for (std::size_t i = 0; i < a.values.size(); ++i) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, (*data)->data() + i * size, size);
+    a.values[i] = exec::decode(t.dtype, bits);
+  }
+  return a;
+}
+
+}  // namespace
+
 Expected<void> Checker::prepare(const Workload& workload, const exec::DeviceMemory& memory) {
   std::map<std::string, Array> inputs;
   const Evaluator find = [&](const std::string& name) -> const Array* {
@@ -333,9 +379,10 @@ Expected<void> Checker::prepare(const Workload& workload, const exec::DeviceMemo
     return &inputs.emplace(name, Array{t->shape, memory.as_doubles(*t)}).first->second;
   };
   for (const auto& spec : workload.expect) {
-    auto want = evaluate(spec.reference, find);
-    if (!want) return fail(want.error());
     const TensorSpec* t = workload.tensor(spec.tensor);
+    auto want = spec.file.empty() ? evaluate(spec.reference, find)
+                                  : read_file(spec.file, *t, spec.file_where);
+    if (!want) return fail(want.error());
     const auto count = static_cast<std::size_t>(t->count());
     if (want->values.size() != count && want->values.size() != 1)
       return fail(spec.where, fmt::format("the reference of '{}' has shape {}, the tensor {}",

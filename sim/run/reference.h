@@ -17,10 +17,11 @@ struct Array {
   std::vector<double> values;
 };
 
-/// Evaluates an expression with NumPy's broadcasting. Functions: exp log sqrt rsqrt sin cos tanh
-/// erf abs relu sigmoid gelu maximum minimum where transpose matmul sum max softmax layer_norm
-/// attention; `axis=` selects the dimension of sum, max and softmax (default: all for sum and max,
-/// the last for softmax).
+/// Evaluates an expression with NumPy's broadcasting. Functions, element by element: exp exp2 expm1
+/// log log2 log1p sqrt rsqrt sin cos tan atan tanh erf abs floor ceil round (ties to even) sign
+/// relu sigmoid silu gelu pow maximum minimum where; over whole tensors: transpose matmul sum mean
+/// max min softmax layer_norm attention. `axis=` selects the dimension of sum, mean, max, min and
+/// softmax (default: all, for softmax the last).
 Expected<Array> evaluate(const Expression& e,
                          const std::function<const Array*(const std::string&)>& find);
 

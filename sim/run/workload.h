@@ -35,7 +35,9 @@ struct ArgSpec {
   std::string tensor;  ///< kTensor, kDescriptor
   std::int64_t integer = 0;
   double real = 0;
-  std::vector<std::int64_t> block;  ///< kDescriptor
+  std::vector<std::int64_t> block;    ///< kDescriptor
+  std::vector<std::int64_t> strides;  ///< kDescriptor, in elements; empty: row-major
+  bool nan_padding = false;           ///< kDescriptor: outside the tensor it reads NaN, not zero
   SourcePosition where;
 };
 
@@ -68,6 +70,8 @@ struct ExpectSpec {
   std::string tensor;
   Expression reference;
   std::string text;
+  std::string file;  ///< a .npy file to compare with instead; "" if there is an expression
+  SourcePosition file_where;
   double rtol = 1e-5, atol = 1e-8;
   SourcePosition where;
 };

@@ -299,6 +299,13 @@ class Reader {
       a.tensor = d->scalar;
       if (const Node* block = value.find("block"))
         for (const auto& b : block->items) a.block.push_back(as_integer(b.scalar).value_or(0));
+      if (const Node* strides = value.find("strides"))
+        for (const auto& s : strides->items) a.strides.push_back(as_integer(s.scalar).value_or(0));
+      if (const Node* padding = value.find("padding")) {
+        a.nan_padding = padding->scalar == "nan";
+        if (!a.nan_padding && padding->scalar != "zero")
+          return problems_.error(padding->origin, "a descriptor's padding is zero or nan");
+      }
     } else if (value.kind == Node::Kind::kList) {
       return problems_.error(value.origin,
                              "an argument is a tensor, a number, null, or {descriptor: tensor}");
@@ -345,6 +352,16 @@ class Reader {
       }
     }
     const Node* reference = node.find("reference");
+    if (reference->kind == Node::Kind::kMap) {
+      check_keys(*reference, {"file"}, "a reference");
+      const Node* file = reference->find("file");
+      if (!file || file->scalar.empty())
+        return problems_.error(reference->origin, "a reference is an expression or {file: x.npy}");
+      e.file = relative_to(out_.path, file->scalar);
+      e.file_where = file->origin;
+      out_.expect.push_back(std::move(e));
+      return;
+    }
     e.text = reference->scalar;
     auto parsed = parse_expression(e.text, text_start(*reference));
     if (!parsed) return problems_.append(parsed.error());

@@ -1,8 +1,13 @@
 #include "sim/run/reference.h"
 
+#include "sim/run/npy.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
+#include <fstream>
+#include <map>
 
 namespace xpusim::run {
 namespace {
@@ -55,6 +60,50 @@ TEST(Reference, TheNamedFunctionsAgreeWithTheirDefinitions) {
   EXPECT_NEAR(n[2], 30 * std::sqrt(1.5) + 30, 1e-12);
 }
 
+TEST(Reference, MathIsThatOfTheStandardLibrary) {
+  const std::map<std::string, double (*)(double)> functions = {
+      {"exp", [](double v) { return std::exp(v); }},
+      {"exp2", [](double v) { return std::exp2(v); }},
+      {"expm1", [](double v) { return std::expm1(v); }},
+      {"log", [](double v) { return std::log(v); }},
+      {"log2", [](double v) { return std::log2(v); }},
+      {"log1p", [](double v) { return std::log1p(v); }},
+      {"sqrt", [](double v) { return std::sqrt(v); }},
+      {"rsqrt", [](double v) { return 1 / std::sqrt(v); }},
+      {"sin", [](double v) { return std::sin(v); }},
+      {"cos", [](double v) { return std::cos(v); }},
+      {"tan", [](double v) { return std::tan(v); }},
+      {"atan", [](double v) { return std::atan(v); }},
+      {"tanh", [](double v) { return std::tanh(v); }},
+      {"erf", [](double v) { return std::erf(v); }},
+      {"sigmoid", [](double v) { return 1 / (1 + std::exp(-v)); }},
+      {"silu", [](double v) { return v / (1 + std::exp(-v)); }},
+      {"gelu", [](double v) { return v / 2 * (1 + std::erf(v / std::sqrt(2.0))); }}};
+  for (const auto& [name, f] : functions) {
+    const auto got = values(name + "(x)");
+    ASSERT_EQ(got.size(), 6u) << name;
+    for (std::size_t i = 0; i < 6; ++i)
+      EXPECT_DOUBLE_EQ(got[i], f(static_cast<double>(i + 1))) << name;
+  }
+}
+
+TEST(Reference, ElementwiseArithmeticKnowsRoundingSignsAndPowers) {
+  EXPECT_EQ(values("floor(x / 2 - 1)"), (std::vector<double>{-1, 0, 0, 1, 1, 2}));
+  EXPECT_EQ(values("ceil(x / 2 - 1)"), (std::vector<double>{0, 0, 1, 1, 2, 2}));
+  EXPECT_EQ(values("round(x / 2)"), (std::vector<double>{0, 1, 2, 2, 2, 3}));
+  EXPECT_EQ(values("sign(x - 3)"), (std::vector<double>{-1, -1, 0, 1, 1, 1}));
+  EXPECT_EQ(values("abs(-x) - x"), std::vector<double>(6, 0));
+  EXPECT_EQ(values("pow(x, s)"), (std::vector<double>{1, 4, 9, 16, 25, 36}));
+  EXPECT_EQ(values("maximum(x, 3) - minimum(x, 3)"), (std::vector<double>{2, 1, 0, 1, 2, 3}));
+  EXPECT_EQ(values("x // 2 + x % 2"), (std::vector<double>{1, 1, 2, 2, 3, 3}));
+  EXPECT_EQ(values("where(x >= 5, 1, 0) + (x == 1) + (x != 1) * (x <= 2)"),
+            (std::vector<double>{1, 1, 0, 0, 1, 1}));
+  EXPECT_EQ(values("mean(x)"), std::vector<double>{3.5});
+  EXPECT_EQ(values("mean(x, axis=0)"), (std::vector<double>{2.5, 3.5, 4.5}));
+  EXPECT_EQ(values("min(x, axis=1)"), (std::vector<double>{1, 4}));
+  EXPECT_EQ(values("softmax(x * 0, axis=0)"), std::vector<double>(6, 0.5));
+}
+
 TEST(Reference, CausalAttentionLooksOnlyBack) {
   auto e = parse_expression("attention(q, q, v, scale=1, causal=1)", {});
   const Array q{{1, 2, 1}, {0, 0}}, v{{1, 2, 1}, {1, 3}};
@@ -70,6 +119,57 @@ TEST(Reference, UnknownNamesAndFunctionsAreErrors) {
   EXPECT_NE(run("softmax(x, x)").error().str().find("does not take 2 arguments"),
             std::string::npos);
   EXPECT_NE(run("sofmax(x)").error().str().find("did you mean 'softmax'"), std::string::npos);
+}
+
+/// A launch file beside a reference, with this text for what `o` must be.
+Expected<Workload> with_reference(const std::string& reference) {
+  const std::string folder = testing::TempDir();
+  const std::string path = folder + "reference.yaml";
+  std::ofstream(path) << "schema: xpusim.workload/1\nname: r\ntensors:\n"
+                         "  o: {dtype: f32, shape: [3], init: arange}\n"
+                         "launches:\n  - {kernel: k, args: [o]}\nexpect:\n  o: {reference: " +
+                             reference + "}\n";
+  return load_workload(path);
+}
+
+TEST(Reference, AFileIsOneToo) {
+  exec::DeviceMemory memory(1 << 20);
+  exec::Init arange;
+  arange.kind = exec::Init::Kind::kArange;
+  ASSERT_TRUE(memory.allocate("o", kernel::DType::kF32, {3}, arange));
+  ASSERT_TRUE(write_npy(testing::TempDir() + "want.npy", memory, *memory.find("o")));
+  auto w = with_reference("{file: want.npy}");
+  ASSERT_TRUE(w) << w.error().str();
+  Checker checker;
+  ASSERT_TRUE(checker.prepare(*w, memory));
+  EXPECT_TRUE(checker.compare(memory)[0].right);
+  const float five = 5;
+  memory.write(memory.find("o")->address + 4, std::as_bytes(std::span(&five, 1)));
+  const auto wrong = checker.compare(memory)[0];
+  EXPECT_FALSE(wrong.right);
+  EXPECT_EQ(wrong.worst_error, 4);
+  EXPECT_EQ(wrong.worst_index, std::vector<std::int64_t>{1});
+}
+
+TEST(Reference, AFileThatDoesNotFitIsNamedWithItsPlace) {
+  exec::DeviceMemory memory(1 << 20);
+  ASSERT_TRUE(memory.allocate("o", kernel::DType::kF32, {3}, {}));
+  ASSERT_TRUE(memory.allocate("other", kernel::DType::kF32, {4}, {}));
+  ASSERT_TRUE(write_npy(testing::TempDir() + "other.npy", memory, *memory.find("other")));
+  for (const auto& [reference, said] : {std::pair{"{file: other.npy}", "has shape (4,), not (3,)"},
+                                        std::pair{"{file: nowhere.npy}", "cannot read"}}) {
+    auto w = with_reference(reference);
+    ASSERT_TRUE(w) << w.error().str();
+    Checker checker;
+    const auto done = checker.prepare(*w, memory);
+    ASSERT_FALSE(done);
+    EXPECT_NE(done.error().str().find(said), std::string::npos) << done.error().str();
+    EXPECT_NE(done.error().str().find("reference.yaml:8:"), std::string::npos)
+        << done.error().str();
+  }
+  EXPECT_NE(with_reference("{fil: x.npy}").error().str().find("did you mean"), std::string::npos);
+  EXPECT_NE(with_reference("{}").error().str().find("an expression or {file: x.npy}"),
+            std::string::npos);
 }
 
 }  // namespace
