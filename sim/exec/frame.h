@@ -33,6 +33,7 @@ struct Frame {
   std::vector<std::vector<std::byte>> shared;               ///< shared memory, an allocation
   std::vector<Intervals> shared_written;                    ///< the elements with a value, likewise
   Barriers barriers;
+  Tile held[2];  ///< what ops read from or write to shared memory; kept for their storage
   /// One end of an asynchronous copy that no wait has covered: elements begin .. end-1 of a buffer
   /// (View::argument). `group`: a group of copies, an mbarrier or a semaphore.
   struct AsyncCopy {

@@ -17,9 +17,15 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-/// The written pages of one allocation; null where nothing was written.
+/// Host memory that may go to pages which are read again and again, so that their generator need
+/// not run each time.
+constexpr std::uint64_t kKeptBytes = std::uint64_t{256} << 20;
+
+/// The pages of one allocation that exist: those written, and some that are read often. Null where
+/// the generator's values stand.
 struct Pages {
   std::vector<std::unique_ptr<std::byte[]>> bytes;
+  std::vector<std::uint32_t> generated;  ///< bytes that reads have had generated, a page
   std::vector<std::unique_ptr<std::vector<bool>>> written;  ///< a bit a byte, of kUnwritten tensors
 };
 
@@ -30,6 +36,7 @@ struct DeviceMemory::Impl {
   std::uint64_t used = 0;  ///< of the capacity, without guards
   std::uint64_t next = kFirstAddress;
   std::uint64_t resident = 0;
+  std::uint64_t kept = 0;               ///< of pages that exist for being read
   std::vector<Allocation> allocations;  ///< by address, since it only grows
   std::vector<Pages> pages;
   mutable std::size_t last = 0;
@@ -67,7 +74,8 @@ struct DeviceMemory::Impl {
   void generate_bytes(const Allocation& a, std::uint64_t offset, std::byte* out,
                       std::uint64_t size) const;
   std::byte* writable_page(std::size_t index, std::uint64_t page);
-  void read(std::size_t index, std::uint64_t offset, std::byte* out, std::uint64_t size) const;
+  void read(std::size_t index, std::uint64_t offset, std::byte* out, std::uint64_t size);
+  bool is_worth_keeping(std::size_t index, std::uint64_t page, std::uint64_t bytes);
   void write(std::size_t index, std::uint64_t offset, const std::byte* in, std::uint64_t size);
 };
 
@@ -107,17 +115,31 @@ std::byte* DeviceMemory::Impl::writable_page(std::size_t index, std::uint64_t pa
 }
 
 void DeviceMemory::Impl::read(std::size_t index, std::uint64_t offset, std::byte* out,
-                              std::uint64_t size) const {
+                              std::uint64_t size) {
   while (size > 0) {
     const std::uint64_t page = offset / kPageBytes, at = offset % kPageBytes;
     const std::uint64_t n = std::min(size, kPageBytes - at);
     if (const std::byte* from = pages[index].bytes[page].get()) {
       std::memcpy(out, from + at, n);
+    } else if (is_worth_keeping(index, page, n)) {
+      std::memcpy(out, writable_page(index, page) + at, n);
     } else {
       generate_bytes(allocations[index], offset, out, n);
     }
     out += n, offset += n, size -= n;
   }
+}
+
+/// Whether a page that nobody wrote has been generated once over: then it is read more than once.
+bool DeviceMemory::Impl::is_worth_keeping(std::size_t index, std::uint64_t page,
+                                          std::uint64_t bytes) {
+  const Init::Kind kind = allocations[index].init.kind;
+  if (kind != Init::Kind::kRandn && kind != Init::Kind::kRandint) return false;
+  std::uint32_t& generated = pages[index].generated[page];
+  generated += static_cast<std::uint32_t>(bytes);
+  if (generated <= kPageBytes || kept + kPageBytes > kKeptBytes) return false;
+  kept += kPageBytes;
+  return true;
 }
 
 void DeviceMemory::Impl::write(std::size_t index, std::uint64_t offset, const std::byte* in,
@@ -165,6 +187,7 @@ Expected<std::uint64_t> DeviceMemory::allocate(std::string name, DType dtype,
   m.used += std::min(round_up(bytes, kAlignment), room);
   Pages pages;
   pages.bytes.resize((bytes + kPageBytes - 1) / kPageBytes);
+  pages.generated.resize(pages.bytes.size());
   if (init.kind == Init::Kind::kUnwritten) pages.written.resize(pages.bytes.size());
   m.pages.push_back(std::move(pages));
   m.allocations.push_back(

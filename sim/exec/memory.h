@@ -42,8 +42,8 @@ struct Allocation {
   Init init;
 };
 
-/// The memory of one device, functionally. Pages exist only once written; unwritten ones read as
-/// their generator says. Addresses outside every allocation are errors of the kernel. Leaves out:
+/// The memory of one device, functionally. Pages exist only once written, or (up to a limit) once
+/// read several times; all others read as their generator says. Addresses outside every allocation are errors of the kernel. Leaves out:
 /// virtual memory and fragmentation; guard gaps take addresses but no capacity.
 class DeviceMemory {
  public:
@@ -71,7 +71,7 @@ class DeviceMemory {
   /// All elements of a tensor as doubles (ints exactly up to 2^53).
   std::vector<double> as_doubles(const Allocation& a) const;
   std::uint64_t capacity() const;
-  std::uint64_t resident_bytes() const;  ///< host bytes of the written pages
+  std::uint64_t resident_bytes() const;  ///< host bytes of the pages that exist
 
   static constexpr std::uint64_t kAlignment = 256;         ///< as the vendor's allocators align
   static constexpr std::uint64_t kGuardBytes = 64 * 1024;  ///< unmapped addresses between tensors

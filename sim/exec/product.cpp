@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <bit>
+#include <vector>
 
 #include "sim/exec/dense.h"
 #include "sim/exec/tile_forms.h"
@@ -10,7 +11,13 @@ namespace xpusim::exec {
 namespace {
 
 template <class T>
-using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using MatrixMap = Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+
+template <class T>
+MatrixMap<T> matrix(std::vector<T>& storage, std::int64_t rows, std::int64_t columns) {
+  storage.resize(static_cast<std::size_t>(rows * columns));
+  return {storage.data(), rows, columns};
+}
 
 /// The tensor cores take the upper 19 bits of an f32 operand: what they do not see is cut off, not
 /// rounded (measured on an H200).
@@ -55,11 +62,14 @@ void multiply(const Tile& lhs, const Tile& rhs, const Tile& acc, const ProductOp
   const std::int64_t m = out.shape[rank - 2], n = out.shape[rank - 1];
   const std::int64_t k = lhs.shape[rank - (o.lhs_transposed ? 2 : 1)];
   const std::int64_t batches = m * n == 0 ? 0 : out.count() / (m * n);
-  Matrix<T> a(o.lhs_transposed ? k : m, o.lhs_transposed ? m : k);
-  Matrix<T> b(o.rhs_transposed ? n : k, o.rhs_transposed ? k : n);
-  Matrix<T> c(m, n);
-  dense_storage(out);
+  static thread_local std::vector<T> lhs_values, rhs_values, sums;  // kept for their storage
+  MatrixMap<T> a = matrix(lhs_values, o.lhs_transposed ? k : m, o.lhs_transposed ? m : k);
+  MatrixMap<T> b = matrix(rhs_values, o.rhs_transposed ? n : k, o.rhs_transposed ? k : n);
+  auto* storage = reinterpret_cast<T*>(dense_storage(out));
+  const bool in_place = out.dtype == (std::is_same_v<T, float> ? DType::kF32 : DType::kF64);
+  MatrixMap<T> held = matrix(sums, in_place ? 0 : m, n);
   for (std::int64_t i = 0; i < batches; ++i) {
+    MatrixMap<T> c(in_place ? storage + i * m * n : held.data(), m, n);
     read_matrix(lhs, i * m * k, m * k, o.tf32, a.data());
     read_matrix(rhs, i * k * n, k * n, o.tf32, b.data());
     read_matrix(acc, i * m * n, m * n, false, c.data());
@@ -72,7 +82,7 @@ void multiply(const Tile& lhs, const Tile& rhs, const Tile& acc, const ProductOp
     } else {
       c.noalias() += a * b;
     }
-    write_matrix(out, i * m * n, m * n, c.data());
+    if (!in_place) write_matrix(out, i * m * n, m * n, c.data());
   }
 }
 

@@ -250,14 +250,20 @@ module {
   tt.func public @f(%p: !tt.ptr<f32>) {
     %0 = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>
     %1 = arith.constant dense<0.0> : tensor<8xf32>
-    tt.print "x" {hex = false, isSigned = array<i32: 0>} : %1 : tensor<8xf32>
+    %2 = ttg.warp_id
+    %3 = tt.elementwise_inline_asm "{ bar.sync 0; }" {constraints = "=r,r", packed_element = 1 : i32, pure = true} %0 : tensor<8xi32> -> tensor<8xi32>
     tt.return
   }
 })");
-  if (!module || has_handler(module->kernel()->entry().ops[2]->info->id)) GTEST_SKIP();
+  ASSERT_TRUE(module);
   const auto prepared = Prepared::make(module, *module->kernel());
   ASSERT_FALSE(prepared);
-  EXPECT_THAT(prepared.error().str(), HasSubstr("no functional model of tt.print"));
+  EXPECT_THAT(prepared.error().str(),
+              HasSubstr("test.mlir:6:5: error: no functional model of ttg.warp_id"));
+  EXPECT_THAT(
+      prepared.error().str(),
+      HasSubstr(
+          "test.mlir:7:5: error: tt.elementwise_inline_asm: inline assembly is not executed"));
 }
 
 }  // namespace

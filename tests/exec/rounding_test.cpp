@@ -1,6 +1,7 @@
 #include "sim/exec/rounding.h"
 
 #include <gtest/gtest.h>
+#include <algorithm>
 
 #include <bit>
 #include <cmath>
@@ -113,6 +114,85 @@ TEST(Rounding, DoBulkRoundingsAgreeWithSingleOnesBetweenTheGridPoints) {
       std::memcpy(&bits, &out[i * size], size);
       ASSERT_EQ(bits, encode(d, static_cast<double>(values[i])))
           << values[i] << " as " << kernel::name(d);
+    }
+  }
+}
+
+/// A format as nothing but the list of its values: all patterns from 0 up, as doubles.
+struct ValueTable {
+  DType dtype;
+  std::vector<double> values;  ///< finite ones, by pattern; they ascend
+  double overflow;             ///< what lies here or above rounds past the largest
+  bool saturates;
+};
+
+ValueTable table_of(DType d, std::uint64_t largest, bool saturates) {
+  ValueTable t{d, {}, 0, saturates};
+  for (std::uint64_t bits = 0; bits <= largest; ++bits) t.values.push_back(decode(d, bits));
+  const std::size_t n = t.values.size();
+  t.overflow = t.values[n - 1] + (t.values[n - 1] - t.values[n - 2]) / 2;
+  return t;
+}
+
+/// The nearest of all values, found by search; of two the one with the even pattern.
+std::uint64_t nearest(const ValueTable& t, double magnitude) {
+  const std::uint64_t largest = t.values.size() - 1;
+  if (magnitude >= t.overflow) return t.saturates ? largest : largest + 1;
+  const auto above = std::lower_bound(t.values.begin(), t.values.end(), magnitude);
+  if (above == t.values.end()) return largest;
+  const auto high = static_cast<std::uint64_t>(above - t.values.begin());
+  if (high == 0 || *above == magnitude) return high;
+  const double up = *above - magnitude, down = magnitude - t.values[high - 1];
+  if (up != down) return up < down ? high : high - 1;
+  return high % 2 == 0 ? high : high - 1;
+}
+
+const std::vector<ValueTable>& tables() {
+  static const std::vector<ValueTable> all = {
+      table_of(DType::kF16, 0x7bff, false), table_of(DType::kBF16, 0x7f7f, false),
+      table_of(DType::kF8E4M3FN, 0x7e, true), table_of(DType::kF8E5M2, 0x7b, true)};
+  return all;
+}
+
+TEST(Rounding, DoAllPatternsOfANarrowFormatComeBack) {
+  for (const ValueTable& t : tables()) {
+    const int width = kernel::bit_width(t.dtype);
+    for (std::size_t bits = 0; bits < t.values.size(); ++bits) {
+      ASSERT_LT(bits == 0 ? -1 : t.values[bits - 1], t.values[bits]);
+      ASSERT_EQ(encode(t.dtype, t.values[bits]), bits);
+      ASSERT_EQ(encode(t.dtype, -t.values[bits]), bits | std::uint64_t{1} << (width - 1));
+    }
+  }
+}
+
+/// At every midpoint of neighbours, and one f32 to either side.
+TEST(Rounding, DoAllMidpointsGoToTheEvenNeighbour) {
+  for (const ValueTable& t : tables()) {
+    for (std::size_t bits = 0; bits + 1 < t.values.size(); ++bits) {
+      const auto middle = static_cast<float>((t.values[bits] + t.values[bits + 1]) / 2);
+      for (const float v : {middle, std::nextafter(middle, 0.0f), std::nextafter(middle, 1e30f)}) {
+        std::uint32_t bulk = 0;
+        narrow(t.dtype, &v, 1, reinterpret_cast<std::byte*>(&bulk));
+        ASSERT_EQ(bulk, nearest(t, static_cast<double>(v))) << v;
+        ASSERT_EQ(encode(t.dtype, static_cast<double>(v)), bulk) << v;
+      }
+    }
+  }
+}
+
+/// Four million patterns of f32 that a stride coprime to 2^32 visits: all exponents and signs.
+TEST(Rounding, DoF32PatternsGoToTheNearestOfAllValues) {
+  constexpr std::uint32_t kStride = 0x9e3779b1u, kCount = 1u << 22;
+  for (const ValueTable& t : tables()) {
+    const int sign_bit = kernel::bit_width(t.dtype) - 1;
+    std::uint32_t pattern = 1;
+    for (std::uint32_t i = 0; i < kCount; ++i, pattern += kStride) {
+      const auto v = std::bit_cast<float>(pattern);
+      if (std::isnan(v)) continue;
+      std::uint32_t bulk = 0;
+      narrow(t.dtype, &v, 1, reinterpret_cast<std::byte*>(&bulk));
+      const std::uint64_t sign = std::signbit(v) ? std::uint64_t{1} << sign_bit : 0;
+      ASSERT_EQ(bulk, nearest(t, std::fabs(static_cast<double>(v))) | sign) << v;
     }
   }
 }

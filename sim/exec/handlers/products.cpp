@@ -61,10 +61,9 @@ Step multiply(Frame& f, const Instruction& in) {
   const std::uint64_t flops = product_flops(f, in);
   f.counts.flops += flops;
   f.counts.dot_flops += flops;
-  Tile held[2];
   const Tile* operands[2];
   for (std::size_t k = 0; k < 2; ++k) {
-    operands[k] = read_operand(f, in, k, held[k]);
+    operands[k] = read_operand(f, in, k, f.held[k]);
     if (!operands[k]) return Step::kFail;
   }
   if (!f.wants(in)) {
@@ -73,7 +72,7 @@ Step multiply(Frame& f, const Instruction& in) {
   }
   if ((in.immediate & kOnePass) != 0) {
     for (std::size_t k = 0; k < 2; ++k) {
-      if (operands[k]->dtype == DType::kF32) operands[k] = narrowed(*operands[k], held[k]);
+      if (operands[k]->dtype == DType::kF32) operands[k] = narrowed(*operands[k], f.held[k]);
     }
   }
   const ProductOptions options{(in.immediate & kLhsTransposed) != 0,

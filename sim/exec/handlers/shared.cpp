@@ -152,7 +152,7 @@ Step copy_async(Frame& f, const Instruction& in) {
   begin_copy(f, in, view, f.open_group, true);
   mark_written(f, view);
   if (view.bytes.empty() || !f.wants(in)) return Step::kNext;
-  Tile tile;
+  Tile& tile = f.held[0];
   tile.shape = view.shape;
   tile.dtype = view.dtype;
   fetch(f, pointers, mask, other, touch, tile);
