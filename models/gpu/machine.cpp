@@ -65,6 +65,27 @@ Expected<void> check_fit(const exec::Launch& launch, const Program& program, con
                           o.by_warps, o.by_registers, o.by_shared));
 }
 
+/// What of each tensor the L2 holds.
+std::vector<std::uint64_t> cached_bytes(const memory::MemorySystem& l2,
+                                        const exec::DeviceMemory& memory) {
+  std::vector<memory::MemorySystem::Range> ranges;
+  for (const auto& tensor : memory.allocations()) ranges.emplace_back(tensor.address, tensor.bytes);
+  return l2.cached_bytes(ranges);
+}
+
+/// What must cross the HBM: loads of what the L2 did not hold, stores that cannot stay dirty there.
+double compulsory_bytes(const exec::WorkCounts& work, const exec::DeviceMemory& memory,
+                        const std::vector<std::uint64_t>& cached, std::uint64_t most_dirty) {
+  const auto beyond = [](std::uint64_t bytes, std::uint64_t held) {
+    return bytes - std::min(bytes, held);
+  };
+  const auto& tensors = memory.allocations();
+  std::uint64_t loaded = 0;
+  for (std::size_t i = 0; i < tensors.size() && i < work.tensors.size(); ++i)
+    loaded += beyond(std::min(work.tensors[i].loaded, tensors[i].bytes), cached[i]);
+  return static_cast<double>(loaded + beyond(work.compulsory(memory).stored, most_dirty));
+}
+
 /// Calls `visit` with every op under `op`, in the order of the text.
 template <class Visit>
 void for_each_op(const kernel::Op& op, const Visit& visit) {
@@ -135,10 +156,10 @@ Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::De
   Chip chip("gpu", domain.scheduler(), params_,
             {*image, profile, blocks, block_count(launch), static_cast<std::uint32_t>(fit.blocks),
              params_.sm.l1_bytes - fit.carve_out_bytes});
-  std::uint64_t cached_bytes = 0;
+  std::vector<std::uint64_t> cached(memory.allocations().size());  // bytes of each tensor
   if (options.warm_caches && caches_) {
-    cached_bytes = caches_->bytes();
     chip.memory().set_caches(std::move(*caches_));
+    cached = cached_bytes(chip.memory(), memory);
   }
   ChipTracer tracer(options, domain.scheduler().clock(), chip,
                     static_cast<std::size_t>(fit.blocks));
@@ -157,13 +178,8 @@ Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::De
   const exec::WorkCounts work = blocks.counts();
   report.flops = static_cast<double>(work.flops);
   report.tensor_flops = static_cast<double>(work.dot_flops);
-  const auto compulsory = work.compulsory(memory);
-  // What is loaded may have been in L2, what is stored may stay dirty there.
-  const auto beyond = [](std::uint64_t bytes, std::uint64_t held) {
-    return static_cast<double>(bytes - std::min(bytes, held));
-  };
-  report.compulsory_bytes = beyond(compulsory.loaded, cached_bytes) +
-                            beyond(compulsory.stored, chip.memory().most_dirty_bytes());
+  report.compulsory_bytes =
+      compulsory_bytes(work, memory, cached, chip.memory().most_dirty_bytes());
   fill_report(chip, params_, *program, *image, profile, fit, report);
   tracer.note(report);
   return report;

@@ -183,12 +183,12 @@ std::uint16_t L2Tags::present(std::uint32_t place, std::uint32_t block) const {
   return static_cast<std::uint16_t>(mask);
 }
 
-std::uint64_t L2Tags::count_states(std::uint32_t bits) const {
+std::uint64_t L2Tags::dirty_sectors() const {
   std::uint64_t n = 0;
   for (const Group& group : all_) {
     for (const Set& set : group.sets) {
       for (const std::uint8_t state : set.state) {
-        n += static_cast<std::uint64_t>(std::popcount(state & bits));
+        n += static_cast<std::uint64_t>(std::popcount(std::uint32_t{state} >> kDirty));
       }
     }
   }

@@ -61,9 +61,11 @@ class L2Tags {
   /// Takes out all dirty sectors, block by block; they stay, clean. Calls f(block, sectors).
   template <class F>
   void clean(F&& f);
+  /// Calls f(block, sectors) for each line that is present.
+  template <class F>
+  void for_each_line(F&& f) const;
   void clear();  ///< forgets everything, dirty data too
-  std::uint64_t valid_sectors() const { return count_states(kLineSectors); }
-  std::uint64_t dirty_sectors() const { return count_states(kLineSectors << kDirty); }
+  std::uint64_t dirty_sectors() const;
   std::uint64_t most_dirty_lines() const { return lines() / ways_ * dirty_ways_; }
   std::uint64_t lines() const { return std::uint64_t{groups_} * kLinesPerGroup * ways_; }
 
@@ -86,7 +88,6 @@ class L2Tags {
     std::array<Tags, kLinesPerGroup> tags;
   };
 
-  std::uint64_t count_states(std::uint32_t bits) const;
   std::size_t group_of(std::uint32_t place) const;
   static int find(const Tags& tags, std::uint32_t block);
   static void touch(Set& set, std::uint32_t way);
@@ -96,6 +97,18 @@ class L2Tags {
   std::uint32_t groups_, ways_, dirty_ways_;
   std::vector<Group> all_;
 };
+
+template <class F>
+void L2Tags::for_each_line(F&& f) const {
+  for (const Group& group : all_) {
+    for (std::uint32_t line = 0; line < kLinesPerGroup; ++line) {
+      for (std::uint32_t way = 0; way < ways_; ++way) {
+        const std::uint32_t valid = group.sets[line].state[way] & kLineSectors;
+        if (valid != 0) f(group.tags[line][way], static_cast<std::uint16_t>(valid << line * 4));
+      }
+    }
+  }
+}
 
 template <class F>
 void L2Tags::clean(F&& f) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <string>
 
 #include "models/memory/messages.h"
@@ -248,10 +250,25 @@ std::uint64_t MemorySystem::most_dirty_bytes() const {
   return lines * kLineBytes;
 }
 
-std::uint64_t CacheContents::bytes() const {
-  std::uint64_t sectors = 0;
-  for (const L2Tags& tags : slices) sectors += tags.valid_sectors();
-  return sectors * kSectorBytes;
+std::vector<std::uint64_t> MemorySystem::cached_bytes(const std::vector<Range>& ranges) const {
+  std::vector<std::uint64_t> out(ranges.size());
+  for (std::uint32_t i = 0; i < slices(); ++i) {
+    slices_[i]->tags().for_each_line([&](std::uint32_t block, std::uint16_t sectors) {
+      const std::uint64_t address = std::uint64_t{block} * kBlockBytes;
+      if (map_.slice_block(address).slice != i) return;  // a copy
+      const auto first = static_cast<std::uint64_t>(std::countr_zero(sectors));
+      const std::uint64_t at = address + first * kSectorBytes;
+      const auto next =
+          std::upper_bound(ranges.begin(), ranges.end(), at,
+                           [](std::uint64_t a, const Range& range) { return a < range.first; });
+      if (next == ranges.begin()) return;
+      const auto range = std::prev(next);
+      if (at < range->first + range->second)
+        out[static_cast<std::size_t>(range - ranges.begin())] +=
+            static_cast<std::uint64_t>(std::popcount(sectors)) * kSectorBytes;
+    });
+  }
+  return out;
 }
 
 void MemorySystem::clear_caches() {

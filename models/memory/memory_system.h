@@ -15,6 +15,7 @@
 #include <memory>
 #include <string_view>
 #include <systemc>
+#include <utility>
 #include <vector>
 
 #include "models/memory/hbm.h"
@@ -45,8 +46,6 @@ struct PartUse {
 /// What the caches hold: handed from one launch's system to the next one's (warm caches).
 struct CacheContents {
   std::vector<L2Tags> slices;
-
-  std::uint64_t bytes() const;  ///< a copy in the other half counts again
 };
 
 /// The SMs' way to memory. SMs of the first half of the numbers sit by the first half of the L2
@@ -69,6 +68,10 @@ class MemorySystem : public sc_core::sc_module {
   MemoryCounters counters() const;
   /// Over the first `cycles`; after finish(). Ports' headers count, messages without data do not.
   std::vector<PartUse> use(engine::Cycle cycles) const;
+  /// Bytes of each of these ranges (address, bytes; in order of addresses, apart from one another)
+  /// that the L2 holds, in whole sectors; a copy in the other half counts no second time.
+  using Range = std::pair<std::uint64_t, std::uint64_t>;
+  std::vector<std::uint64_t> cached_bytes(const std::vector<Range>& ranges) const;
   /// The most that can be left dirty in the L2.
   std::uint64_t most_dirty_bytes() const;
   Hbm& hbm() { return *hbm_; }

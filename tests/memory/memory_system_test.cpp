@@ -343,8 +343,10 @@ TEST(MemorySystem, bounds_what_stays_dirty_by_the_dirty_ways) {
 }
 
 TEST(MemorySystem, knows_what_its_caches_hold) {
-  TwoSms b({{address_in_half(0), kOneSector}}, {});
-  EXPECT_EQ(b.memory().caches().bytes(), 64u);  // a whole atom
+  const std::uint64_t far = address_in_half(1);  // here a copy is kept too
+  TwoSms b({{far, kOneSector}}, {});
+  const auto cached = b.memory().cached_bytes({{far, 512}, {far + 512, 512}});
+  EXPECT_EQ(cached, (std::vector<std::uint64_t>{64, 0}));  // a whole atom, once
 }
 
 // ---- atomics
