@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <map>
+#include <optional>
 #include <set>
 
 namespace xpusim::run {
@@ -49,8 +51,7 @@ class Binder {
 
  private:
   static std::string parameter_name(const Value& v) {
-    const auto loc = kernel::loc_name(v.loc);
-    return loc.empty() ? v.name : std::string(loc);
+    return std::string(kernel::parameter_name(v));
   }
 
   void by_name() {
@@ -115,7 +116,7 @@ class Binder {
         param.type->kind == TypeKind::kPointer || param.type->kind == TypeKind::kMemRef;
     Argument a;
     if (arg.kind == ArgSpec::Kind::kDescriptor) {
-      problems_.error(arg.where, "tensor descriptors are not supported yet");
+      if (!bind_descriptor(param, name, arg, a)) return;
     } else if (arg.kind == ArgSpec::Kind::kTensor || arg.kind == ArgSpec::Kind::kNull) {
       a.kind = Argument::Kind::kPointer;
       if (!wants_pointer && arg.kind == ArgSpec::Kind::kNull)
@@ -141,6 +142,49 @@ class Binder {
     }
     check_divisibility(index, name, arg, a);
     out_.args.push_back(std::move(a));
+  }
+
+  /// A descriptor fills the parameters of its name: the handle, sizes (i32), strides (i64).
+  bool bind_descriptor(const Value& param, const std::string& name, const ArgSpec& arg,
+                       Argument& a) {
+    const auto wrong = [&](std::string message) {
+      problems_.error(arg.where, std::move(message));
+      return false;
+    };
+    const exec::Allocation* t = memory_.find(std::string_view(arg.tensor));
+    if (!t) return wrong(fmt::format("no tensor '{}'", arg.tensor));
+    const std::size_t rank = t->shape.size();
+    std::vector<std::int64_t> strides = arg.strides;
+    if (strides.empty()) {
+      strides.assign(rank, 1);
+      for (std::size_t d = rank; d-- > 1;) strides[d - 1] = strides[d] * t->shape[d];
+    }
+    if (strides.size() != rank || strides.back() != 1)
+      return wrong("a descriptor has a stride for each dimension, the last of them 1");
+    if (param.type->kind != TypeKind::kTensorDesc) {
+      const std::size_t k = numbers_[arg.name]++;
+      if (k >= 2 * rank || !kernel::is_integer(param.type->dtype))
+        return wrong(
+            fmt::format("'{}' is {}, which a descriptor does not fill", name, param.type->text));
+      a.bits = k < rank ? t->shape[k] : strides[k - rank];
+      return true;
+    }
+    const kernel::Type block = param.type->element;
+    if (arg.block != block->shape || rank != block->shape.size() || t->dtype != block->dtype)
+      return wrong(fmt::format("'{}' is compiled for blocks {} of {}, but {} of {} are given", name,
+                               fmt::join(block->shape, "x"), kernel::name(block->dtype),
+                               fmt::join(arg.block, "x"), kernel::name(t->dtype)));
+    auto d = std::make_shared<exec::TensorDescriptor>();
+    d->address = t->address;
+    d->dtype = t->dtype;
+    d->shape.assign(t->shape.begin(), t->shape.end());
+    d->strides.assign(strides.begin(), strides.end());
+    d->block.assign(arg.block.begin(), arg.block.end());
+    d->pads_with_nan = arg.nan_padding;
+    a.kind = Argument::Kind::kDescriptor;
+    a.tensor = t->name;
+    a.descriptor = std::move(d);
+    return true;
   }
 
   bool check_range(const Value& param, const std::string& name, const ArgSpec& arg) {
@@ -183,34 +227,67 @@ class Binder {
     }
   }
 
-  void grid() {
-    if (const auto bounds = out_.function->op->attr("iteration_bounds")) {
-      const auto list = bounds->int_list();
-      for (std::size_t i = 0; i < list.size() && i < 3; ++i) out_.grid[i] = list[i];
-      return;
-    }
-    if (module_->form == Form::kMosaic) return;  // a body without a grid runs once
-    if (spec_.grid.empty())
-      return problems_.error(spec_.where, "a launch of a Triton kernel needs a 'grid'");
-    std::map<std::string, std::int64_t> names = out_.constexprs;
-    for (const auto& a : spec_.args)
-      if (a.kind == ArgSpec::Kind::kInteger) names[a.name] = a.integer;
-    double programs = 1;
-    for (std::size_t i = 0; i < spec_.grid.size(); ++i) {
-      auto e = parse_expression(spec_.grid[i], spec_.grid_place(i));
-      if (!e) {
-        problems_.append(e.error());
-        continue;
+  /// Mosaic texts carry their grid, but for extents that they leave open: those the launch gives.
+  void mosaic_grid() {
+    const auto bounds = out_.function->op->attr("iteration_bounds");
+    const auto list = bounds ? bounds->int_list() : std::vector<std::int64_t>{};
+    if (!spec_.grid.empty() && spec_.grid.size() != list.size())
+      return problems_.error(spec_.grid_place(0),
+                             fmt::format("kernel '{}' has a grid of {} dimensions, {} are given",
+                                         out_.function->name, list.size(), spec_.grid.size()));
+    for (std::size_t i = 0; i < list.size() && i < out_.grid.size(); ++i) {
+      const bool open = list[i] < 0;
+      if (open && spec_.grid.empty()) {
+        problems_.error(spec_.where,
+                        fmt::format("kernel '{}' leaves the extent of grid dimension {} open: a "
+                                    "launch of it needs a 'grid'",
+                                    out_.function->name, i));
+        return;
       }
-      auto v = evaluate_integer(*e, names);
-      if (!v)
-        problems_.append(v.error());
-      else if (*v < 1 || *v >= kMaxGrid)
+      if (!open) out_.grid[i] = list[i];
+      if (spec_.grid.empty()) continue;
+      const auto v = extent(i);
+      if (!v) continue;
+      if (open)
+        out_.grid[i] = *v;
+      else if (*v != list[i])
         problems_.error(
             spec_.grid_place(i),
-            fmt::format("grid dimension '{}' is {}: 1 to 2^31 - 1 programs", spec_.grid[i], *v));
-      else
-        programs *= static_cast<double>(out_.grid[i] = *v);
+            fmt::format("grid dimension '{}' is {}, but kernel '{}' was compiled for {}",
+                        spec_.grid[i], *v, out_.function->name, list[i]));
+    }
+  }
+
+  /// The extent of a grid dimension as the launch gives it; none if that is a problem.
+  std::optional<std::int64_t> extent(std::size_t i) {
+    std::map<std::string, std::int64_t> names = out_.constexprs;
+    for (const auto& a : spec_.args)
+      if (a.kind == ArgSpec::Kind::kInteger && !a.name.empty()) names[a.name] = a.integer;
+    auto e = parse_expression(spec_.grid[i], spec_.grid_place(i));
+    if (!e) {
+      problems_.append(e.error());
+      return std::nullopt;
+    }
+    auto v = evaluate_integer(*e, names);
+    if (!v) {
+      problems_.append(v.error());
+      return std::nullopt;
+    }
+    if (*v >= 1 && *v < kMaxGrid) return *v;
+    problems_.error(
+        spec_.grid_place(i),
+        fmt::format("grid dimension '{}' is {}: 1 to 2^31 - 1 programs", spec_.grid[i], *v));
+    return std::nullopt;
+  }
+
+  void grid() {
+    if (module_->form == Form::kMosaic) return mosaic_grid();
+    if (spec_.grid.empty())
+      return problems_.error(spec_.where, "a launch of a Triton kernel needs a 'grid'");
+    double programs = 1;
+    for (std::size_t i = 0; i < spec_.grid.size(); ++i) {
+      const auto v = extent(i);
+      if (v) programs *= static_cast<double>(out_.grid[i] = *v);
     }
     if (programs > kMaxPrograms)
       problems_.error(spec_.grid_place(0),
@@ -230,6 +307,7 @@ class Binder {
   std::shared_ptr<const kernel::Module> module_;
   const exec::DeviceMemory& memory_;
   exec::Launch out_;
+  std::map<std::string, std::size_t> numbers_;  ///< of each descriptor: sizes and strides so far
   Diagnostics problems_;
 };
 
