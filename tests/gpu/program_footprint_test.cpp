@@ -59,6 +59,31 @@ TEST(Footprint, AFullWarpOf16ByteVectorsIsOneRequestOf512Bytes) {
   EXPECT_EQ(out.lanes, 32u);
 }
 
+/// One f32 a lane, at a distance of so many bytes.
+WarpFootprint strided(std::int64_t bytes) {
+  SiteLayout l = row_layout();
+  l.vectors = 1;
+  l.vector_elements = 1;
+  l.shape = {128};
+  l.reg_bases.clear();
+  l.lane_bases = {{1}, {2}, {4}, {8}, {16}};
+  l.warp_bases = {{32}, {64}};
+  Footprint f(l);
+  WarpFootprint first, again;
+  f.touch(affine_access(4096, bytes), 0, 0, first);
+  f.touch(affine_access(8192, bytes), 0, 0, again);  // the remembered pattern
+  EXPECT_EQ(first.wavefronts, again.wavefronts);
+  return first;
+}
+
+TEST(Footprint, StridesTakeAPassForEachWordOfABankAndForFourTags) {
+  EXPECT_EQ(strided(4).wavefronts, 1u);
+  EXPECT_EQ(strided(8).wavefronts, 2u);   // words 0 and 32 lie in bank 0
+  EXPECT_EQ(strided(12).wavefronts, 1u);  // an odd distance meets every bank once
+  EXPECT_EQ(strided(12).lines, 3u);
+  EXPECT_EQ(strided(516).wavefronts, 8u);  // 129 words: no conflict, but 32 lines
+}
+
 TEST(Footprint, AMisalignedBaseTouchesOneSectorMore) {
   Footprint f(row_layout());
   WarpFootprint out;

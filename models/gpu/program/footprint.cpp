@@ -48,6 +48,27 @@ void add_line(std::uint64_t number, std::uint16_t sectors, std::array<Line, kMax
   ++count;
 }
 
+/// The most different words that the lanes want of one of the 32 banks (4 bytes each).
+std::uint32_t words_a_bank(const std::uint64_t* address, unsigned lanes, std::uint32_t bytes) {
+  constexpr std::uint32_t kBanks = 32, kWordBytes = 4;
+  std::array<std::array<std::uint64_t, kWarpLanes>, kBanks> words;
+  std::array<std::uint32_t, kBanks> count{};
+  std::uint32_t most = 1;
+  for (unsigned i = 0; i < lanes; ++i) {
+    for (std::uint64_t w = address[i] / kWordBytes; w <= (address[i] + bytes - 1) / kWordBytes;
+         ++w) {
+      auto& bank = words[w % kBanks];
+      std::uint32_t& n = count[w % kBanks];
+      if (n == kWarpLanes || std::find(bank.begin(), bank.begin() + n, w) != bank.begin() + n) {
+        continue;
+      }
+      bank[n++] = w;
+      most = std::max(most, n);
+    }
+  }
+  return most;
+}
+
 /// Requests for the lanes' `bytes` at `address`.
 void add_lanes(const std::uint64_t* address, unsigned lanes, std::uint32_t bytes,
                WarpFootprint& out) {
@@ -89,9 +110,12 @@ void count_passes(std::uint64_t* address, unsigned lanes, WarpFootprint& out) {
   }
 }
 
+constexpr std::uint32_t kTagsAPass = 4;
+
 void finish(std::uint32_t active, std::uint32_t bytes, WarpFootprint& out) {
   out.lanes = static_cast<std::uint32_t>(std::popcount(active));
-  out.wavefronts = std::max(out.lines, (out.lanes * bytes + kLineBytes - 1) / kLineBytes);
+  out.wavefronts = std::max({out.wavefronts, (out.lines + kTagsAPass - 1) / kTagsAPass,
+                             (out.lanes * bytes + kLineBytes - 1) / kLineBytes});
 }
 
 std::int64_t digits_at(const exec::Affine& affine, const std::int64_t* index) {
@@ -283,6 +307,7 @@ void Footprint::touch_affine(const exec::Access& access, std::size_t slot, std::
     }
     out.lines = p.lines;
     out.sectors = p.sectors;
+    out.wavefronts = p.words_a_bank;
     return;
   }
   std::array<std::uint64_t, kWarpLanes> address;
@@ -292,6 +317,7 @@ void Footprint::touch_affine(const exec::Access& access, std::size_t slot, std::
       address[count++] = static_cast<std::uint64_t>(base + p.offset[lane]);
     }
   }
+  out.wavefronts = words_a_bank(address.data(), count, bytes_);
   add_lanes(address.data(), count, bytes_, out);
   if (atomic) count_passes(address.data(), count, out);
   if (active != held) return;
@@ -299,6 +325,7 @@ void Footprint::touch_affine(const exec::Access& access, std::size_t slot, std::
   p.shape.assign(out.requests.begin(), out.requests.begin() + out.count);
   for (auto& r : p.shape) r.address -= origin;
   p.lines = out.lines;
+  p.words_a_bank = out.wavefronts;
   p.sectors = out.sectors;
 }
 
@@ -323,6 +350,7 @@ void Footprint::touch(const exec::Access& access, unsigned warp, unsigned vector
         address[count++] = static_cast<std::uint64_t>(dense_address(pointers, flat_index(s, lane)));
       }
     }
+    out.wavefronts = words_a_bank(address.data(), count, bytes_);
     add_lanes(address.data(), count, bytes_, out);
     if (atomic) count_passes(address.data(), count, out);
     finish(active, bytes_, out);

@@ -27,8 +27,8 @@ struct WarpFootprint {
   std::uint32_t lanes = 0;    ///< active lanes
   std::uint32_t lines = 0;    ///< distinct 128-byte lines: L1 tag look-ups
   std::uint32_t sectors = 0;  ///< distinct 32-byte sectors: what l1_sectors_* count
-  std::uint32_t wavefronts =
-      0;  ///< passes through L1's data stage: a line each, 128 B of lanes each
+  /// Passes through the L1: four tags each, and one word a bank of 4 bytes each.
+  std::uint32_t wavefronts = 0;
 };
 
 /// Turns one site's accesses into coalesced requests. Keep one a site and SM (or launch): it
@@ -58,7 +58,7 @@ class Footprint {
     std::uint32_t lanes = 0;           // that it holds for; 0: not computed yet
     std::int64_t alignment = -1;       // (base + low) % 128 that `shape` holds for; -1: none
     std::vector<SectorRequest> shape;  // requests of a gappy pattern, from the line of base + low
-    std::uint32_t lines = 0, sectors = 0;
+    std::uint32_t lines = 0, sectors = 0, words_a_bank = 0;
   };
   struct Extent {
     std::int64_t low, high;  // coordinates that one (warp, vector) covers in one dimension
