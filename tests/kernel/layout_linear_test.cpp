@@ -185,5 +185,86 @@ TEST(LinearLayout, ASliceHoldsWhatItsParentHoldsInThatThread) {
   }
 }
 
+Attr list_of(Context& context, const std::vector<Attr>& elements) {
+  AttrData data;
+  data.kind = AttrKind::kArray;
+  data.elements = elements;
+  data.text = "[";
+  for (const Attr e : elements) data.text += e->text + ",";
+  data.text += "]";
+  return context.attr(data);
+}
+
+Attr linear(Context& context, const std::vector<Basis>& registers, const std::vector<Basis>& lanes,
+            const std::vector<Basis>& warps) {
+  const auto bases = [&](const std::vector<Basis>& all) {
+    std::vector<Attr> lists;
+    for (const Basis& b : all) lists.push_back(list(context, b));
+    return list_of(context, lists);
+  };
+  AttrData data;
+  data.kind = AttrKind::kDialect;
+  data.string = "ttg.linear";
+  data.fields = {{"register", bases(registers)},
+                 {"lane", bases(lanes)},
+                 {"warp", bases(warps)},
+                 {"block", list_of(context, {})}};
+  data.text = "#ttg.linear<";
+  for (const auto& [key, value] : data.fields) data.text += key + value->text;
+  data.text += ">";
+  return context.attr(data);
+}
+
+/// Bits of the coordinates dealt out to registers, lanes and warps at random, then mixed (each
+/// basis may take others of lower rank on: what swizzles do): still every element has one home, and
+/// what `at` gives is the exclusive or of the bases, by the definition.
+TEST(LinearLayout, LinearLayoutsAgreeWithTheirDefinitionForEveryThread) {
+  std::mt19937 rng(7);
+  for (int round = 0; round < 200; ++round) {
+    Context c;
+    const std::size_t rank = 1 + rng() % 3;
+    Ints shape(rank, 1);
+    std::vector<Basis> all;
+    for (std::size_t bit = 0; bit < 7 + rng() % 4; ++bit) {
+      const std::size_t d = rng() % rank;
+      Basis basis(rank, 0);
+      basis[d] = shape[d];
+      shape[d] *= 2;
+      all.push_back(basis);
+    }
+    for (std::size_t i = 1; i < all.size(); ++i) {
+      const Basis& other = all[rng() % i];
+      if (rng() % 2 == 0) continue;
+      for (std::size_t d = 0; d < rank; ++d) all[i][d] ^= other[d];
+    }
+    std::shuffle(all.begin(), all.end(), rng);
+    const std::vector<Basis> lanes(all.begin(), all.begin() + 5),
+        warps(all.begin() + 5, all.begin() + 7);
+    const std::vector<Basis> registers(all.begin() + 7, all.end());
+    const auto l = linear_layout(linear(c, registers, lanes, warps), shape, {});
+    ASSERT_TRUE(l) << l.error().str();
+    std::map<std::int64_t, int> seen;
+    for (std::uint32_t w = 0; w < 4; ++w) {
+      for (std::uint32_t lane = 0; lane < 32; ++lane) {
+        for (std::uint32_t r = 0; r < (1u << registers.size()); ++r) {
+          Basis expected(rank, 0);
+          const auto mix = [&](const std::vector<Basis>& bases, std::uint32_t bits) {
+            for (std::size_t b = 0; b < bases.size(); ++b) {
+              for (std::size_t d = 0; d < rank && (bits >> b & 1) != 0; ++d)
+                expected[d] ^= bases[b][d];
+            }
+          };
+          mix(registers, r);
+          mix(lanes, lane);
+          mix(warps, w);
+          ASSERT_EQ(l->at(r, lane, w), expected);
+          ++seen[l->flat(r, lane, w)];
+        }
+      }
+    }
+    EXPECT_EQ(seen.size(), std::size_t{1} << all.size()) << "every element has one home";
+  }
+}
+
 }  // namespace
 }  // namespace xpusim::kernel
