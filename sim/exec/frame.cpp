@@ -5,9 +5,22 @@
 namespace xpusim::exec {
 namespace {
 
+/// Results of an op without work of its own are as far unmasked as the least of its operands.
+void pass_on_live(Frame& f, const Instruction& in) {
+  std::int64_t live = 1, count = 1;
+  for (std::size_t k = 0; k < in.operand_count; ++k) {
+    if (!f.has(in, k)) continue;
+    const std::int64_t n = f.operand(in, k).count(), l = f.live[f.slot(in, k)];
+    if (l * count < live * n) live = l, count = n;
+  }
+  for (std::uint32_t k = 0; k < in.result_count; ++k) {
+    f.live[in.result + k] = f.result(in, k).count() * live / std::max<std::int64_t>(count, 1);
+  }
+}
+
 /// Stands for a pure op whose result nothing but floating-point payload needs.
 Step skip(Frame& f, const Instruction& in) {
-  count_elementwise(f, in);
+  in.flops == 0 ? pass_on_live(f, in) : count_elementwise(f, in);
   for (std::uint32_t k = 0; k < in.result_count; ++k) f.result(in, k).form = TileForm::kUnknown;
   return Step::kNext;
 }

@@ -216,6 +216,30 @@ TEST_P(Language, ComputesWhatTheGpuComputed) {
   }
 }
 
+/// Addresses, masks and control are the same with --values off, or what stands in their way is
+/// named.
+TEST_P(Language, TouchesTheSameMemoryWithoutValues) {
+  const auto module = read_kernel(kFolder + "ir/" + name() + GetParam().extension);
+  ASSERT_TRUE(module);
+  std::array<std::int64_t, 3> grid{1, 1, 1};
+  std::size_t axis = 0;
+  for (const json& n : GetParam().launch->at("grid")) grid.at(axis++) = n;
+  WorkCounts counts[2];
+  for (const bool values : {true, false}) {
+    KernelRun k(module);
+    bind(k, *module);
+    if (!k.run(grid, values)) {
+      EXPECT_FALSE(values);
+      EXPECT_THAT(k.error.message, testing::HasSubstr("--values off does not hold"));
+      return;
+    }
+    counts[values ? 0 : 1] = k.counts;
+  }
+  EXPECT_EQ(counts[1].load_bytes, counts[0].load_bytes);
+  EXPECT_EQ(counts[1].store_bytes, counts[0].store_bytes);
+  EXPECT_EQ(counts[1].flops, counts[0].flops);
+}
+
 INSTANTIATE_TEST_SUITE_P(Exec, Language, testing::ValuesIn(cases()), case_name);
 
 }  // namespace
