@@ -28,10 +28,10 @@ struct Frame {
   std::vector<std::int64_t> live;      ///< elements of a slot that no mask has left out
   std::vector<std::int64_t> counters;  ///< iterations left, a loop
   std::vector<View> views;             ///< memrefs and memdescs, by slot
-  std::vector<TensorDescriptor> descriptors;                ///< tensor descriptors, by slot
-  std::map<std::int64_t, TensorDescriptor> tensor_maps;     ///< those made on the device, by address
-  std::vector<std::vector<std::byte>> shared;               ///< shared memory, an allocation
-  std::vector<Intervals> shared_written;                    ///< the elements with a value, likewise
+  std::vector<TensorDescriptor> descriptors;             ///< tensor descriptors, by slot
+  std::map<std::int64_t, TensorDescriptor> tensor_maps;  ///< those made on the device, by address
+  std::vector<std::vector<std::byte>> shared;            ///< shared memory, an allocation
+  std::vector<Intervals> shared_written;                 ///< the elements with a value, likewise
   Barriers barriers;
   Tile held[2];  ///< what ops read from or write to shared memory; kept for their storage
   /// One end of an asynchronous copy that no wait has covered: elements begin .. end-1 of a buffer
@@ -49,11 +49,11 @@ struct Frame {
   struct Semaphore {
     std::int64_t key, count;  ///< of a DMA: bytes that have arrived and no wait has taken
   };
-  std::vector<Semaphore> semaphores;    ///< those of this core; live as long as the launch
-  std::uint64_t random_key = 0;         ///< of the core's random bits, from their seed
-  std::uint64_t random_index = 0;       ///< elements drawn since the seed
+  std::vector<Semaphore> semaphores;  ///< those of this core; live as long as the launch
+  std::uint64_t random_key = 0;       ///< of the core's random bits, from their seed
+  std::uint64_t random_index = 0;     ///< elements drawn since the seed
   bool random_seeded = false;
-  std::vector<std::int64_t> bounds;     ///< of a Mosaic kernel's grid, where the text leaves it open
+  std::vector<std::int64_t> bounds;  ///< of a Mosaic kernel's grid, where the text leaves it open
   std::int64_t open_group = 0;       ///< groups of copies committed so far
   std::int64_t bulk_stores = 0;      ///< copies by TMA from shared memory begun so far
   std::vector<std::uint32_t> hints;  ///< the allocation that a site touched last

@@ -39,24 +39,24 @@ class OpTable {
 
 const OpTable& op_table();
 
-void add_arithmetic(OpTable& table);   // arith.*, math.*
-void add_shapes(OpTable& table);       // splat, broadcast, reshape, ranges, program ids, constants
-void add_memory(OpTable& table);       // tt.load, tt.store
-void add_atomics(OpTable& table);      // tt.atomic_rmw, tt.atomic_cas
-void add_reductions(OpTable& table);   // tt.reduce, vector.multi_reduction
-void add_buffers(OpTable& table);      // vector.load, tpu.vector_store, memref.load, ...
-void add_memrefs(OpTable& table);      // slices and views of memrefs, allocations
-void add_lanes(OpTable& table);        // tpu.dynamic_rotate, concatenate, dynamic_gather, extracts
-void add_vectors(OpTable& table);      // tpu.* element by element: casts, packing, masks
+void add_arithmetic(OpTable& table);  // arith.*, math.*
+void add_shapes(OpTable& table);      // splat, broadcast, reshape, ranges, program ids, constants
+void add_memory(OpTable& table);      // tt.load, tt.store
+void add_atomics(OpTable& table);     // tt.atomic_rmw, tt.atomic_cas
+void add_reductions(OpTable& table);  // tt.reduce, vector.multi_reduction
+void add_buffers(OpTable& table);     // vector.load, tpu.vector_store, memref.load, ...
+void add_memrefs(OpTable& table);     // slices and views of memrefs, allocations
+void add_lanes(OpTable& table);       // tpu.dynamic_rotate, concatenate, dynamic_gather, extracts
+void add_vectors(OpTable& table);     // tpu.* element by element: casts, packing, masks
 void add_lane_reductions(OpTable& table);  // tpu.reduce_index, all_reduce, scan
-void add_semaphores(OpTable& table);   // tpu.sem_*
-void add_random(OpTable& table);       // tpu.prng_*
-void add_products(OpTable& table);     // tt.dot, warp_group_dot, tpu.matmul
-void add_shared(OpTable& table);       // shared memory and asynchronous copies
-void add_dma(OpTable& table);          // tpu.enqueue_dma, tpu.wait_dma2
-void add_collectives(OpTable& table);  // tt.scan, tt.gather, tt.histogram, library functions
-void add_pairs(OpTable& table);        // tt.join, tt.split, tt.cat
-void add_external(OpTable& table);     // functions of the vendor's library
+void add_semaphores(OpTable& table);       // tpu.sem_*
+void add_random(OpTable& table);           // tpu.prng_*
+void add_products(OpTable& table);         // tt.dot, warp_group_dot, tpu.matmul
+void add_shared(OpTable& table);           // shared memory and asynchronous copies
+void add_dma(OpTable& table);              // tpu.enqueue_dma, tpu.wait_dma2
+void add_collectives(OpTable& table);      // tt.scan, tt.gather, tt.histogram, library functions
+void add_pairs(OpTable& table);            // tt.join, tt.split, tt.cat
+void add_external(OpTable& table);         // functions of the vendor's library
 void add_inline_assembly(OpTable& table);
 void add_descriptors(OpTable& table);  // tensor descriptors, tensor maps
 void add_tma(OpTable& table);          // copies by TMA

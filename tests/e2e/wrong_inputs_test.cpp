@@ -186,6 +186,10 @@ TEST(WrongInput, OutputsThatCannotBeWrittenAreSaidBeforeTheRun) {
   expect_one_message(run(launch(), "h200", "--json ''"), 2, "--json");
   expect_one_message(run(launch(), "h200", "--json /tmp/x.pftrace --trace /tmp/x.pftrace"), 2,
                      "cannot be one file");
+  expect_one_message(run(launch(), "h200", "--dump out=/no/such/folder/o.npy"), 2,
+                     "there is no folder");
+  expect_one_message(run(launch(), "h200", "--dump nothing=/tmp/x.npy"), 2,
+                     "no tensor 'nothing' in the workload");
 }
 TEST(WrongInput, AFullStandardOutputIsAFailure) {
   EXPECT_EQ(run(launch(), "h200", ">/dev/full; echo exit code $?").out, "exit code 1\n");
