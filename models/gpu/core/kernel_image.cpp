@@ -94,7 +94,7 @@ IssueWord issue_word(const Instruction& in) {
   w.branch = in.branch;
   w.site = in.site == kNoSite ? kNoImageSite : static_cast<std::uint16_t>(in.site);
   w.vector = c.action == Action::kMio ? in.active_warps : in.vector;
-  w.target = in.op == Opcode::kBra ? static_cast<std::uint16_t>(in.target) : 0;
+  w.target = in.op == Opcode::kBra ? static_cast<std::uint16_t>(in.target) : in.copy;
   w.line = static_cast<std::uint16_t>(in.line);
   w.by_site = in.op == Opcode::kExit && in.site != kNoSite;
   return w;
@@ -112,8 +112,9 @@ std::string problem(const Program& p, const Instruction& in) {
   }
   if (is_global(class_of(in.op).action) &&
       (in.site >= p.sites.size() ||
-       (!p.sites[in.site].shape.empty() && in.vector >= p.sites[in.site].vectors))) {
-    return "names a site or vector that the program has no layout for";
+       (!p.sites[in.site].shape.empty() && in.vector >= p.sites[in.site].vectors) ||
+       in.copy >= p.sites[in.site].copies)) {
+    return "names a site, vector or copy that the program has no layout for";
   }
   if (in.line >= kMaxIndex) return "has a line number beyond 65,534";
   return "";
@@ -159,7 +160,11 @@ Expected<KernelImage> decode(const Program& program) {
   image.site_count = sites;
   mark_last_of_sites(program, image.code);
   image.footprints.reserve(program.sites.size());
-  for (const SiteLayout& layout : program.sites) image.footprints.emplace_back(layout);
+  image.copies.assign(sites, 1);
+  for (std::size_t s = 0; s < program.sites.size(); ++s) {
+    image.footprints.emplace_back(program.sites[s]);
+    image.copies[s] = program.sites[s].copies;
+  }
   return image;
 }
 

@@ -58,7 +58,7 @@ struct IssueWord {
   bool by_site : 1 = false;       ///< kExit: only warps without an active lane at (site, vector)
   std::uint16_t site = 0xffff;
   std::uint16_t vector = 0;  ///< kMio: the number of warps that really act (0: all)
-  std::uint16_t target = 0;
+  std::uint16_t target = 0;  ///< of a branch; of an access: its copy's number
   std::uint16_t line = 0;
 };
 static_assert(sizeof(IssueWord) == 16);
@@ -72,6 +72,7 @@ inline constexpr std::uint32_t kInstructionsOfLine = 8;  ///< 128-byte lines of 
 struct KernelImage {
   std::vector<IssueWord> code;
   std::vector<Footprint> footprints;  ///< by site
+  std::vector<std::uint32_t> copies;  ///< by site
   std::uint32_t site_count = 0, line_count = 0;
   std::uint32_t warps_of_block = 0;
 };

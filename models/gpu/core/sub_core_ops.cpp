@@ -52,7 +52,7 @@ std::uint32_t SubCore::issue_mio(Warp& v, const IssueWord& in, std::uint32_t now
 
 const exec::Access* SubCore::access_of(Warp& v, std::uint32_t w, const IssueWord& in) {
   BlockRun& run = sm_.blocks[v.block].run;
-  const std::uint32_t occurrence = site(w, in.site).next;
+  const std::uint32_t occurrence = site(w, in.site).next * sm_.image.copies[in.site] + in.target;
   if (in.site == run.effect_site && occurrence == run.effect_occurrence) sm_.source.advance(run);
   while (run.trace.access_count(in.site) <= occurrence) {
     if (!sm_.source.advance(run)) return nullptr;

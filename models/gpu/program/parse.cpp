@@ -170,9 +170,9 @@ void parse_attribute(Cursor& c, Instruction& i) {
     i.branch = branch.value_or(Branch::kAlways);
     return;
   }
-  const std::int64_t high = key == "site" || key == "line" || key == "target" ? 1 << 24
-                            : key == "vector" || key == "width"               ? 0xffff
-                                                                              : 255;
+  const std::int64_t high = key == "site" || key == "line" || key == "target"    ? 1 << 24
+                            : key == "vector" || key == "width" || key == "copy" ? 0xffff
+                                                                                 : 255;
   const std::int64_t n = c.integer(0, high, "a value");
   if (key == "target") {
     i.target = static_cast<std::int32_t>(n);
@@ -180,6 +180,8 @@ void parse_attribute(Cursor& c, Instruction& i) {
     i.site = static_cast<std::uint32_t>(n);
   } else if (key == "vector") {
     i.vector = static_cast<std::uint16_t>(n);
+  } else if (key == "copy") {
+    i.copy = static_cast<std::uint16_t>(n);
   } else if (key == "width") {
     i.width = static_cast<std::uint16_t>(n);
   } else if (key == "line") {
@@ -192,8 +194,8 @@ void parse_attribute(Cursor& c, Instruction& i) {
     i.extra_passes = static_cast<std::uint8_t>(n);
   } else {
     c.fail(fmt::format("unknown key '{}'{}", key,
-                       did_you_mean(key, {"target", "branch", "site", "vector", "width", "line",
-                                          "warps", "lanes", "passes"})));
+                       did_you_mean(key, {"target", "branch", "site", "vector", "copy", "width",
+                                          "line", "warps", "lanes", "passes"})));
   }
 }
 
@@ -256,6 +258,8 @@ SiteLayout parse_site(Cursor& c) {
   s.lane_zero_only = c.integer(0, 1, "0 or 1") != 0;
   c.expect("warp_zero=");
   s.warp_zero_only = c.integer(0, 1, "0 or 1") != 0;
+  c.expect("copies=");
+  s.copies = static_cast<std::uint32_t>(c.integer(1, 0xffff, "a count"));
   const std::size_t rank = s.shape.size();
   if (!same_rank(s.reg_bases, rank) || !same_rank(s.lane_bases, rank) ||
       !same_rank(s.warp_bases, rank) || s.lane_bases.size() > 5 || s.warp_bases.size() > 6) {

@@ -53,6 +53,7 @@ std::string instruction(const Instruction& i) {
   if (!from.empty()) text += " <- " + from;
   if (i.op == Opcode::kBra) text += fmt::format(" target={} branch={}", i.target, name(i.branch));
   if (i.site != kNoSite) text += fmt::format(" site={} vector={}", i.site, i.vector);
+  if (i.copy != 0) text += fmt::format(" copy={}", i.copy);
   if (i.width != 0) text += fmt::format(" width={}", i.width);
   if (i.active_warps != 0) text += fmt::format(" warps={}", i.active_warps);
   if (i.active_lanes != 0) text += fmt::format(" lanes={}", i.active_lanes);
@@ -73,10 +74,10 @@ std::string bases(const std::vector<std::vector<std::int64_t>>& list) {
 std::string site(const SiteLayout& s) {
   return fmt::format(
       "shape={} vectors={} elements={} dim={} registers={} lanes={} warps={} skip_lanes={} "
-      "skip_warps={} lane_zero={} warp_zero={}",
+      "skip_warps={} lane_zero={} warp_zero={} copies={}",
       ints(s.shape), s.vectors, s.vector_elements, s.vector_dim, bases(s.reg_bases),
       bases(s.lane_bases), bases(s.warp_bases), s.skip_lanes, s.skip_warps, s.lane_zero_only + 0,
-      s.warp_zero_only + 0);
+      s.warp_zero_only + 0, s.copies);
 }
 
 }  // namespace

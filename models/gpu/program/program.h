@@ -90,6 +90,7 @@ struct Instruction {
   std::uint32_t site = kNoSite;         ///< memory and control ops: site in the block's trace
   std::uint16_t vector = 0;             ///< memory ops: which register group (vector) of the tile
   std::uint16_t width = 0;              ///< memory ops: bytes a lane
+  std::uint16_t copy = 0;               ///< memory ops: which of its site's copies (unrolled loops)
   std::int32_t target = -1;             ///< kBra: instruction index
   std::uint32_t line = 0;               ///< index into Program::lines
   std::uint8_t extra_passes = 0;        ///< shared memory: bank-conflict passes beyond the first
@@ -117,9 +118,12 @@ struct SiteLayout {
   std::vector<std::int64_t> shape;
   std::uint32_t vector_elements = 1;  ///< elements a lane moves with one instruction
   std::uint32_t vectors = 1;          ///< instructions a warp needs for the whole tile
-  bool lane_zero_only = false;        ///< a scalar access: one lane does it
-  bool warp_zero_only = false;        ///< ... of one warp
-  std::uint32_t vector_dim = 0;       ///< along which dimension the elements of a vector lie
+  /// How often the code names the site where the kernel's text does once: a loop that is unrolled.
+  /// One pass through the code performs so many accesses, in the order of their copies' numbers.
+  std::uint32_t copies = 1;
+  bool lane_zero_only = false;   ///< a scalar access: one lane does it
+  bool warp_zero_only = false;   ///< ... of one warp
+  std::uint32_t vector_dim = 0;  ///< along which dimension the elements of a vector lie
   /// Lanes and warps whose number has one of these bits set hold copies only and do nothing here
   /// (stores and atomics of a tile that is smaller than its layout).
   std::uint32_t skip_lanes = 0, skip_warps = 0;

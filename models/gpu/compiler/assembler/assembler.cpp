@@ -37,6 +37,7 @@ Instruction finish(const MachineInstruction& from, const MachineCode& code,
   i.site = from.site;
   i.vector = from.vector;
   i.width = from.width;
+  i.copy = from.copy;
   i.line = from.line;
   i.active_warps = from.active_warps;
   i.active_lanes = from.active_lanes;

@@ -83,6 +83,7 @@ void exit_early(MachineCode& code) {
   exit.guard_negated = !last[access].guard_negated;
   exit.site = last[access].site;
   exit.vector = last[access].vector;
+  exit.copy = last[access].copy;
   exit.line = last[access].line;
   const auto tail = fetches_for(last, store);
   Code result;

@@ -105,9 +105,87 @@ VReg step(Lowering& l, const kernel::Op& op, VReg variable) {
 
 }  // namespace
 
+namespace {
+
+/// The compiler unrolls loops of so many instructions at most, over all iterations; indices do not
+/// count, since they fold to constants (LLVM's limit is 300; 42 of 43 kernels with constant bounds
+/// follow this one).
+constexpr std::int64_t kUnrollLimit = 275;
+
+/// Floating-point instructions of a loop's body, one a register and op.
+std::int64_t body_size(Lowering& l, const kernel::Op& op) {
+  std::int64_t size = 0;
+  for (const auto& inner : op.regions[0]->blocks[0]->ops) {
+    std::int64_t registers = inner->results.empty() ? 1 : 0;
+    for (const auto& result : inner->results) {
+      if (!kernel::is_float(result->type->dtype)) continue;
+      const bool tile = result->type->kind == kernel::TypeKind::kTensor;
+      const kernel::LinearLayout* layout = tile ? l.layout(result->type, *inner) : nullptr;
+      registers = std::max<std::int64_t>(registers, layout ? layout->register_count() : 1);
+    }
+    size += registers;
+  }
+  return size;
+}
+
+/// The trip count of a loop that the compiler unrolls, or 0.
+std::int64_t unrolled_trips(Lowering& l, const kernel::Op& op) {
+  const auto low = kernel::integer_constant(*op.operands[0]);
+  const auto high = kernel::integer_constant(*op.operands[1]);
+  const auto by = kernel::integer_constant(*op.operands[2]);
+  if (!low || !high || !by || *by <= 0 || *high <= *low) return 0;
+  const std::int64_t trips = (*high - *low + *by - 1) / *by;
+  if (trips > kUnrollLimit || trips * body_size(l, op) > kUnrollLimit) return 0;
+  const auto& ops = op.regions[0]->blocks[0]->ops;
+  const bool plain = std::none_of(ops.begin(), ops.end(), [](const auto& inner) {
+    return inner->name() != "scf.yield" && inner->name().starts_with("scf.");
+  });
+  return plain ? trips : 0;
+}
+
+bool lower_unrolled(Lowering& l, const kernel::Op& op, std::int64_t trips) {
+  const kernel::Block& body = *op.regions[0]->blocks[0];
+  const std::int64_t low = *kernel::integer_constant(*op.operands[0]);
+  const std::int64_t by = *kernel::integer_constant(*op.operands[2]);
+  std::vector<ValueState> carried;
+  for (std::size_t n = 3; n < op.operands.size(); ++n) carried.push_back(l.operand(op, n));
+  const Lowering::Copy outer = l.copy;
+  for (std::int64_t trip = 0; trip < trips; ++trip) {
+    l.copy = {static_cast<std::uint32_t>(outer.number * trips + trip),
+              static_cast<std::uint32_t>(outer.of * trips)};
+    l.state(*body.args[0]) = {};
+    l.state(*body.args[0]).kind = ValueKind::kIndex;
+    l.state(*body.args[0]).index.offset = low + trip * by;
+    for (std::size_t n = 0; n < carried.size(); ++n) {
+      l.state(*body.args[n + 1]) = carried[n];
+      l.state(*body.args[n + 1]).alias = true;
+    }
+    for (const auto& inner : body.ops) {
+      if (inner->name() == "scf.yield") {
+        for (std::size_t n = 0; n < carried.size(); ++n) carried[n] = l.operand(*inner, n);
+        continue;
+      }
+      for (const auto& result : inner->results) l.state(*result) = {};
+      if (!l.lower(*inner)) return false;
+    }
+  }
+  l.copy = outer;
+  for (std::size_t n = 0; n < carried.size(); ++n) {
+    l.state(*op.result(n)) = carried[n];
+    l.state(*op.result(n)).alias = true;
+  }
+  return true;
+}
+
+}  // namespace
+
 /// The body is a block of its own (or several) that ends in the back edge; values that it carries
-/// live in registers that the instructions which make the next ones overwrite.
+/// live in registers that the instructions which make the next ones overwrite. Short loops with
+/// constant bounds are unrolled.
 bool lower_for(Lowering& l, const kernel::Op& op) {
+  if (const std::int64_t trips = unrolled_trips(l, op); trips > 0) {
+    return lower_unrolled(l, op, trips);
+  }
   MachineCode& code = l.builder().code();
   const kernel::Block& body = *op.regions[0]->blocks[0];
   for (std::size_t n = 0; n + 1 < body.args.size(); ++n) {

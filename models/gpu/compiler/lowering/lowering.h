@@ -76,6 +76,11 @@ class Lowering {
 
   std::uint32_t site(const kernel::Op& op) const { return site_of_(op); }
   SiteLayout& site_layout(std::uint32_t site);
+  /// Which copy of the code around it is being lowered, of how many: loops that are unrolled.
+  struct Copy {
+    std::uint32_t number = 0, of = 1;
+  };
+  Copy copy;
   /// The memory descriptor that every access to global memory names; loaded once.
   VReg descriptor();
   /// The base of shared memory in a uniform register; computed once.

@@ -44,6 +44,7 @@ bool cut(Lowering& l, const kernel::Op& op, const kernel::Value& pointer, const 
   }
   SiteLayout& site = l.site_layout(l.site(op));
   site = {};
+  site.copies = l.copy.of;
   v.first = {0};
   if (pointer.type->kind == kernel::TypeKind::kTensor) {
     v.layout = l.layout(pointer.type, op);
@@ -142,6 +143,7 @@ void load_vector(Lowering& l, const kernel::Op& op, const Vectors& v, std::uint3
   i.guard = guard;
   i.effect = MemoryEffect::kGlobalLoad;
   i.site = l.site(op);
+  i.copy = static_cast<std::uint16_t>(l.copy.number);
   i.vector = static_cast<std::uint16_t>(number);
   i.width = static_cast<std::uint16_t>(v.bytes);
   const std::uint32_t bits = v.bytes * 8 / v.elements;
@@ -272,6 +274,7 @@ bool lower_store(Lowering& l, const kernel::Op& op) {
     i.guards_early_exit = guard != kNoVReg;
     i.effect = MemoryEffect::kGlobalStore;
     i.site = l.site(op);
+    i.copy = static_cast<std::uint16_t>(l.copy.number);
     i.vector = static_cast<std::uint16_t>(n);
     i.width = static_cast<std::uint16_t>(v.bytes);
   }
@@ -311,6 +314,7 @@ bool lower_atomic(Lowering& l, const kernel::Op& op) {
     i.guards_early_exit = guard != kNoVReg;
     i.effect = returns ? MemoryEffect::kBarrier : MemoryEffect::kGlobalStore;
     i.site = l.site(op);
+    i.copy = static_cast<std::uint16_t>(l.copy.number);
     i.vector = static_cast<std::uint16_t>(n);
     i.width = static_cast<std::uint16_t>(v.bytes);
     if (order.acquire) emit_ordered(l, Opcode::kCctl, "CCTL.IVALL", guard);
