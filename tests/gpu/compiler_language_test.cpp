@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -186,6 +187,23 @@ TEST(LowerFor, TheBodyLoadsAddsInPlaceAndBranchesBack) {
   EXPECT_EQ(body["MOV"] + body["IMAD.MOV.U32"], 0);  // sums are written where they are carried
   EXPECT_EQ(body["S2R"] + body["LDC.64"], 0);        // what does not change stands before the loop
   EXPECT_EQ(body["ISETP"], 1);
+}
+
+TEST(LowerFor, AShortLoopWithConstantBoundsIsUnrolledAndItsLoadsAreNumbered) {
+  std::string body = kSum;
+  body.replace(body.find("to %n step"), 10, "to %c2048 step");
+  const auto program = compile_body("    %c2048 = arith.constant 2048 : i32\n" + body);
+  ASSERT_TRUE(program) << program.error().str();
+  std::vector<int> copies;
+  for (const auto& i : program->code) {
+    EXPECT_NE(i.mnemonic, "BRA");
+    if (i.mnemonic == "LDG.E.128") copies.push_back(i.copy);
+  }
+  std::sort(copies.begin(), copies.end());
+  EXPECT_EQ(copies, (std::vector<int>{0, 1, 2, 3}));
+  const auto again = parse_program(print(*program), "again");
+  ASSERT_TRUE(again) << again.error().str();
+  EXPECT_EQ(print(*again), print(*program));
 }
 
 TEST(LowerFor, ALoopThatCarriesPointersIsRefusedByName) {

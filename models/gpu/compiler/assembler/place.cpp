@@ -31,14 +31,13 @@ Placed place(const MachineCode& code, const CompilerParams& params) {
   Placed best = attempt(code, params, {}, true);
   int budget = best.schedule.peak;
   bool lingering = true;
-  if (best.schedule.peak > full) {
-    Placed tight = attempt(code, params, {.budget = full}, true);
-    const double limit = static_cast<double>(best.schedule.length) * params.longest_trade;
-    if (static_cast<double>(tight.schedule.length) <= limit) {
-      budget = full;
-      lingering = tight.schedule.peak > full + kWithinReach;
-      best = std::move(tight);
-    }
+  const double limit = static_cast<double>(best.schedule.length) * params.longest_trade;
+  for (int n = full; n < budget; n += kGranule) {
+    Placed tight = attempt(code, params, {.budget = n}, true);
+    if (static_cast<double>(tight.schedule.length) > limit) continue;
+    if (n == full) lingering = tight.schedule.peak > full + kWithinReach;
+    budget = n;
+    best = std::move(tight);
   }
   const int reserved = kStackPointer + static_cast<int>(params.reserved_registers);
   const int needed = lingering ? std::max(full, best.schedule.peak) : full;
@@ -52,8 +51,8 @@ Placed place(const MachineCode& code, const CompilerParams& params) {
   const auto granted = [&](const Placed& p) {
     return round_up(p.where.general + static_cast<int>(params.reserved_registers));
   };
-  const double limit = static_cast<double>(best.schedule.memory_length) * kWorthFlowing;
-  const bool shorter = static_cast<double>(flowing.schedule.memory_length) < limit;
+  const double worth = static_cast<double>(best.schedule.memory_length) * kWorthFlowing;
+  const bool shorter = static_cast<double>(flowing.schedule.memory_length) < worth;
   if (shorter && granted(flowing) <= granted(best)) best = std::move(flowing);
   return best;
 }

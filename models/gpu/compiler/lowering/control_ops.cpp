@@ -112,18 +112,26 @@ namespace {
 /// follow this one).
 constexpr std::int64_t kUnrollLimit = 275;
 
-/// Floating-point instructions of a loop's body, one a register and op.
+/// The compiler's instructions for an element of an op whose result does not fold to a constant.
+std::int64_t weight(const kernel::Op& op) {
+  const std::string_view name = op.name();
+  if (name == "tt.extern_elementwise") return 16;
+  if (name == "arith.divsi" || name == "arith.remsi") return 6;
+  const bool is_number = !op.results.empty() && kernel::is_float(op.result()->type->dtype);
+  return is_number || op.results.empty() ? 1 : 0;
+}
+
+/// Instructions of a loop's body that count, one a register and op.
 std::int64_t body_size(Lowering& l, const kernel::Op& op) {
   std::int64_t size = 0;
   for (const auto& inner : op.regions[0]->blocks[0]->ops) {
-    std::int64_t registers = inner->results.empty() ? 1 : 0;
+    std::int64_t registers = 1;
     for (const auto& result : inner->results) {
-      if (!kernel::is_float(result->type->dtype)) continue;
       const bool tile = result->type->kind == kernel::TypeKind::kTensor;
       const kernel::LinearLayout* layout = tile ? l.layout(result->type, *inner) : nullptr;
       registers = std::max<std::int64_t>(registers, layout ? layout->register_count() : 1);
     }
-    size += registers;
+    size += registers * weight(*inner);
   }
   return size;
 }
@@ -194,9 +202,11 @@ bool lower_for(Lowering& l, const kernel::Op& op) {
   const Element low = l.elements(*op.operands[0])[0];
   const VReg variable = l.builder().value(Opcode::kAlu, "MOV", {low.reg}, low.bits);
   IndexForm form;
-  form.scalar = l.scalars().in_register(
-      variable, l.axes().of(*body.args[0]).divisibility[0],
-      kernel::integer_constant(*op.operands[1]).value_or(std::numeric_limits<std::int64_t>::max()));
+  constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
+  const bool counts_up = kernel::integer_constant(*op.operands[0]).value_or(-1) >= 0;
+  const auto bound = kernel::integer_constant(*op.operands[1]);
+  form.scalar = l.scalars().in_register(variable, l.axes().of(*body.args[0]).divisibility[0],
+                                        counts_up ? bound.value_or(kUnknown) : kUnknown);
   l.state(*body.args[0]).kind = ValueKind::kIndex;
   l.state(*body.args[0]).index = form;
   const std::size_t before = code.blocks.size() - 1, first = before + 1;

@@ -76,6 +76,19 @@ bool closed(Lowering& l, const kernel::Op& op) {
 
 bool is_wide(const kernel::Value& value) { return kernel::bit_width(value.type->dtype) > 32; }
 
+/// Whether an index in closed form is known not to be negative.
+bool is_non_negative(Lowering& l, const ValueState& s) {
+  const IndexForm& f = s.index;
+  return s.kind == ValueKind::kIndex && f.offset >= 0 &&
+         std::all_of(f.factors.begin(), f.factors.end(), [](auto x) { return x >= 0; }) &&
+         (f.scalar == kNoScalar || l.scalars().is_counter(f.scalar));
+}
+
+/// The register of an operand's upper half; none where it is a constant, or zero for certain.
+VReg upper_half(Lowering& l, const kernel::Value& value, const Element& e) {
+  return e.is_constant() || is_non_negative(l, l.state(value)) ? kNoVReg : l.high_half(e);
+}
+
 /// Both halves of a 64-bit result: the upper one by the same instruction again, after the lower
 /// one's carry; a product takes one wide and two plain multiply-adds.
 Element wide_element(Lowering& l, Opcode opcode, std::string_view mnemonic, std::uint32_t variant,
@@ -342,7 +355,8 @@ bool lower_cmp_int(Lowering& l, const kernel::Op& op) {
                      e[0].bits ^ e[1].bits ^ variant);
     if (!is_wide(*op.operands[0])) return Element{p};
     const VReg both = l.builder().predicate();
-    const VReg left = l.high_half(e[0]), right = e[1].is_constant() ? kNoVReg : l.high_half(e[1]);
+    const VReg left = upper_half(l, *op.operands[0], e[0]);
+    const VReg right = upper_half(l, *op.operands[1], e[1]);
     l.builder().emit(Opcode::kAlu, "ISETP.EX", {both}, {left, right, p}, variant);
     return Element{both};
   });

@@ -59,6 +59,11 @@ class ScalarGraph {
     return nodes_[static_cast<std::size_t>(id)].below <= bound;
   }
 
+  /// Whether the value counts up from zero or more to a known bound.
+  bool is_counter(ScalarId id) const {
+    return nodes_[static_cast<std::size_t>(id)].below != std::numeric_limits<std::int64_t>::max();
+  }
+
   VReg general(ScalarId id);                   ///< 32 bits in a lane register
   VReg operand(ScalarId id);                   ///< in whatever register is cheapest as a source
   std::pair<VReg, VReg> pointer(ScalarId id);  ///< 64 bits in a pair of lane registers
