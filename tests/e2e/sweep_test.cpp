@@ -78,6 +78,7 @@ class Background {
     pid_ = ::fork();
     if (pid_ == 0) {
       ::setpgid(0, 0);
+      if (::chdir(XPUSIM_SOURCE_DIR) != 0) ::_exit(126);
       const int null = ::open("/dev/null", O_WRONLY);
       ::dup2(null, 1);
       ::dup2(null, 2);

@@ -1,6 +1,7 @@
 #include "sim/run/correlate.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -78,7 +79,7 @@ TEST(Cases, TheReferencesInTheProjectAreRead) {
 }
 
 TEST(Cases, MistakesNameTheCase) {
-  const std::string path = testing::TempDir() + "cases.json";
+  const std::string path = testing::TempDir() + std::to_string(::getpid()) + "_cases.json";
   const auto problem = [&](const std::string& text) {
     std::ofstream(path) << text;
     auto c = load_cases(path);
@@ -114,7 +115,7 @@ TEST(Cases, AnotherFileIsRefusedOnce) {
 }
 
 TEST(Cases, EachWrongPartOfACaseHasAMessage) {
-  const std::string path = testing::TempDir() + "parts.json";
+  const std::string path = testing::TempDir() + std::to_string(::getpid()) + "_parts.json";
   std::ofstream(path) << R"([{"name": "a", "ir": "x", "grid": 5, "counters": [1],
                               "constexprs": [1], "args": 3},
                              {"name": "b", "ir": "x", "grid": [{}]},

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -34,7 +35,7 @@ TEST(Dump, IsRefusedBeforeTheRunWhereItCannotBe) {
 TEST(Dump, WritesEveryFileAndNamesThoseItCannot) {
   exec::DeviceMemory memory(1 << 20);
   ASSERT_TRUE(memory.allocate("out", kernel::DType::kF32, {3}, {}));
-  const std::string file = testing::TempDir() + "dump_out.npy";
+  const std::string file = testing::TempDir() + std::to_string(::getpid()) + "_dump_out.npy";
   std::filesystem::remove(file);
   EXPECT_FALSE(write_dumps({{"out", "/no/such/x.npy"}, {"out", file}}, memory));
   EXPECT_TRUE(std::filesystem::exists(file));

@@ -1,6 +1,7 @@
 #include "sim/run/npy.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <fstream>
@@ -15,7 +16,7 @@ std::string write(const std::string& descr, const std::string& order, const std:
       "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }";
   header.resize((header.size() + 10 + 64) / 64 * 64 - 10 - 1, ' ');
   header += '\n';
-  const std::string path = testing::TempDir() + "x.npy";
+  const std::string path = testing::TempDir() + std::to_string(::getpid()) + "_x.npy";
   std::ofstream out(path, std::ios::binary);
   out << "\x93NUMPY" << '\x01' << '\0' << static_cast<char>(header.size() & 0xff)
       << static_cast<char>(header.size() >> 8) << header << payload;
@@ -59,7 +60,7 @@ TEST(Npy, RefusesWhatDoesNotFit) {
 /// What is written reads back as it was, whatever the dtype, and begins as the format says.
 TEST(Npy, ReadsBackWhatItWrote) {
   using kernel::DType;
-  const std::string path = testing::TempDir() + "dump.npy";
+  const std::string path = testing::TempDir() + std::to_string(::getpid()) + "_dump.npy";
   for (const DType d : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16, DType::kF8E4M3FN,
                         DType::kF8E5M2, DType::kI64, DType::kI32, DType::kI16, DType::kI8}) {
     exec::DeviceMemory memory(1 << 20);
@@ -82,7 +83,7 @@ TEST(Npy, ReadsBackWhatItWrote) {
 }
 
 TEST(Npy, WritesOneDimensionAndNoneAsTuples) {
-  const std::string path = testing::TempDir() + "dump.npy";
+  const std::string path = testing::TempDir() + std::to_string(::getpid()) + "_dump.npy";
   exec::DeviceMemory memory(1 << 20);
   ASSERT_TRUE(memory.allocate("row", kernel::DType::kF32, {3}, {}));
   ASSERT_TRUE(memory.allocate("one", kernel::DType::kF32, {}, {}));
