@@ -29,7 +29,7 @@ void for_each_write(const Instruction& i, F&& f) {
 
 /// Walks the code in order and keeps, for every register, who writes it with fixed latency and
 /// which scoreboard stands for a variable-latency result; and when units take new work (stalls.h).
-/// Loops: a back edge waits for everything under way.
+/// Loops: their branches wait for everything under way.
 class Control {
  public:
   Control(std::vector<Instruction>& code, const CompilerParams& params)
@@ -43,7 +43,7 @@ class Control {
     for (at_ = 0; at_ < code_.size(); ++at_) {
       Instruction& i = code_[at_];
       i.wait_mask = waits(i);
-      if (i.op == Opcode::kBra) i.wait_mask = under_way();
+      if (i.op == Opcode::kBra && i.branch != Branch::kAlways) i.wait_mask = under_way();
       clear(i.wait_mask);
       stall_for(i);
       if (has_variable_latency(i.op)) raise(i);

@@ -25,6 +25,7 @@ struct Function {
   std::array<Step, 18> steps;
 };
 
+constexpr Step kBranch{Opcode::kBra, "BRA"};
 constexpr Step kFfma{Opcode::kFma, "FFMA"};
 constexpr Step kFadd{Opcode::kFma, "FADD"};
 constexpr Step kFmul{Opcode::kFma, "FMUL"};
@@ -58,7 +59,7 @@ const std::vector<Function>& functions() {
         kFadd,
         alu("FSETP"),
         control("BSSY"),
-        control("BRA"),
+        kBranch,
         control("BSYNC"),
         alu("LOP3", 2),
         {Opcode::kFma, "IMAD.MOV.U32", 6},
@@ -73,7 +74,7 @@ const std::vector<Function>& functions() {
         kFadd,
         alu("FSETP"),
         control("BSSY"),
-        control("BRA"),
+        kBranch,
         control("BSYNC"),
         {Opcode::kFma, "VIADD"},
         alu("LOP3", 2),
@@ -83,11 +84,10 @@ const std::vector<Function>& functions() {
         alu("FSEL")}},
       // A rounded root, corrected once; extreme arguments branch off.
       {"sqrt.rn",
-       {alu("IADD3"), xu("MUFU.RSQ"), alu("ISETP"), control("BSSY"), control("BRA"),
-        times(kFmul, 2), times(kFfma, 2), control("BSYNC")}},
+       {alu("IADD3"), xu("MUFU.RSQ"), alu("ISETP"), control("BSSY"), kBranch, times(kFmul, 2),
+        times(kFfma, 2), control("BSYNC")}},
       {"div.rn",
-       {xu("MUFU.RCP"), alu("FCHK"), control("BSSY"), times(kFfma, 6), control("BRA"),
-        control("BSYNC")}},
+       {xu("MUFU.RCP"), alu("FCHK"), control("BSSY"), times(kFfma, 6), kBranch, control("BSYNC")}},
       {"__nv_rsqrtf", {xu("MUFU.RSQ")}},
       {"__nv_sqrtf", {xu("MUFU.SQRT")}},
       {"__nv_fabsf", {kFadd}},
@@ -153,6 +153,15 @@ const Function* find(std::string_view symbol) {
 
 namespace {
 
+/// The branch around the code of a rare case, which is taken: what comes after it is a block of its
+/// own.
+void skip_rare_case(Builder& b) {
+  MachineInstruction& i = b.emit(Opcode::kBra, "BRA", {}, {});
+  i.target = static_cast<std::int32_t>(b.code().blocks.size());
+  i.effect = MemoryEffect::kEnd;
+  b.code().blocks.emplace_back();
+}
+
 bool expand(Lowering& l, const kernel::Op& op, const Function& function) {
   return map_elements(l, op, [&](std::span<const Element> e) {
     Builder& b = l.builder();
@@ -162,9 +171,12 @@ bool expand(Lowering& l, const kernel::Op& op, const Function& function) {
     std::uint32_t number = 0;
     for (const Step& step : function.steps) {
       if (step.mnemonic.empty()) break;
+      if (step.op == Opcode::kBra) {
+        skip_rare_case(b);
+        continue;
+      }
       if (step.op == Opcode::kNop) {
         b.emit(Opcode::kNop, step.mnemonic, {}, {});
-        if (step.mnemonic == "BRA") b.code().blocks.emplace_back();
         continue;
       }
       for (std::uint8_t n = 0; n < step.times; ++n) {
