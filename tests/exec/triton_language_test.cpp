@@ -375,6 +375,25 @@ TEST(TritonLanguage, DoRowsUnderALockAddUp) {
   });
 }
 
+TEST(TritonLanguage, DoBlocksClaimSlotsForWhatTheyKeep) {
+  for_forms("compact_positive", [](auto module) {
+    const std::int64_t n = 3 * block_size(*module) + 5;
+    KernelRun k(module);
+    k.tensor("x_ptr", DType::kF32, {n}, randn(8));
+    k.tensor("count_ptr", DType::kI32, {1}, zeros());
+    k.tensor("out_ptr", DType::kF32, {n}, zeros());
+    k.integer("n", n);
+    ASSERT_TRUE(k.run({4, 1, 1})) << k.error.message;
+    Values expected = k.values("x_ptr"), out = k.values("out_ptr");
+    std::erase_if(expected, [](double x) { return x <= 0; });
+    ASSERT_EQ(k.values("count_ptr")[0], static_cast<double>(expected.size()));
+    std::erase_if(out, [](double x) { return x == 0; });
+    std::sort(expected.begin(), expected.end());  // blocks claim in any order
+    std::sort(out.begin(), out.end());
+    EXPECT_EQ(out, expected);
+  });
+}
+
 std::map<std::string, int> op_counts(const kernel::Module& m) {
   std::map<std::string, int> counts;
   for (const auto& op : m.kernel()->entry().ops) {

@@ -12,7 +12,7 @@
 namespace xpusim::kernel {
 namespace {
 
-/// arith.constant [{attributes}] value, whose type is the result's.
+/// arith.constant and stablehlo.constant.
 class ConstantGrammar : public OpGrammar {
  public:
   bool parse(Parser& p, Op& op) const override {
@@ -130,6 +130,8 @@ constexpr const char* kFastmath = "(`fastmath` `` $fastmath:#arith.fastmath^ )?"
 
 }  // namespace
 
+std::unique_ptr<OpGrammar> constant_grammar() { return std::make_unique<ConstantGrammar>(); }
+
 void define_arith(Definitions& ops) {
   Dialect d("arith", ops);
   const auto binary = [&](std::string_view mnemonic, const std::string& type_class,
@@ -160,7 +162,7 @@ void define_arith(Definitions& ops) {
 
   d.op("constant")
       .out("result")
-      .grammar(std::make_unique<ConstantGrammar>())
+      .grammar(constant_grammar())
       .verify(verify_constant);
   d.op("select")
       .in("condition:bool, true_value, false_value")

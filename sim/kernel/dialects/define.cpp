@@ -12,10 +12,11 @@ namespace {
 class Registry {
  public:
   Registry() {
-    for (const auto define : {define_builtin, define_func, define_arith, define_math, define_scf,
-                              define_cf, define_gpu, define_llvm, define_tt, define_tt_tiles,
-                              define_tt_memory, define_ttg, define_warp_specialize, define_ttng,
-                              define_vector, define_memref, define_tpu, define_tpu_vectors}) {
+    for (const auto define :
+         {define_builtin, define_func, define_arith, define_math, define_scf, define_cf, define_gpu,
+          define_llvm, define_tt, define_tt_tiles, define_tt_memory, define_ttg,
+          define_warp_specialize, define_ttng, define_vector, define_memref, define_stablehlo,
+          define_tpu, define_tpu_vectors}) {
       define(all_);
     }
     for (OpInfo& info : all_.ops) {

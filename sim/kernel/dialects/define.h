@@ -58,6 +58,9 @@ class Dialect {
   Definitions& all_;
 };
 
+/// The grammar of a constant: [{attributes}] value, whose type is the result's.
+std::unique_ptr<OpGrammar> constant_grammar();
+
 void define_builtin(Definitions& ops);
 void define_func(Definitions& ops);
 void define_arith(Definitions& ops);
@@ -74,6 +77,7 @@ void define_warp_specialize(Definitions& ops);
 void define_ttng(Definitions& ops);
 void define_vector(Definitions& ops);
 void define_memref(Definitions& ops);
+void define_stablehlo(Definitions& ops);
 void define_tpu(Definitions& ops);
 void define_tpu_vectors(Definitions& ops);
 

@@ -35,6 +35,10 @@ constexpr EnumCase kDescriptorReduce[] = {{"none", 0}, {"add", 1}, {"min", 2},
 constexpr EnumCase kReduceKind[] = {{"sum", 0},     {"max", 1},     {"min", 2},
                                     {"arg_max", 3}, {"arg_min", 4}, {"find_first_set", 5}};
 
+constexpr EnumCase kStableHloReducer[] = {{"stablehlo.add", 0},     {"stablehlo.multiply", 1},
+                                          {"stablehlo.maximum", 2}, {"stablehlo.minimum", 3},
+                                          {"stablehlo.and", 4},     {"stablehlo.or", 5}};
+
 constexpr EnumTable kTables[] = {
     {"cmpi_predicate", DType::kI64, kCmpI},
     {"cmpf_predicate", DType::kI64, kCmpF},
@@ -51,6 +55,7 @@ constexpr EnumTable kTables[] = {
     {"fp_rounding", DType::kI32, kFpRounding},
     {"descriptor_reduce", DType::kI32, kDescriptorReduce},
     {"reduce_kind", DType::kI32, kReduceKind},
+    {"stablehlo_reducer", DType::kI32, kStableHloReducer},
 };
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -12,12 +13,20 @@ std::uint64_t fnv1a(std::string_view text) {
   return hash;
 }
 
+bool is_stablehlo(const Op& function) {
+  if (function.regions.empty() || function.regions[0]->blocks.empty()) return false;
+  const auto& ops = function.regions[0]->blocks[0]->ops;
+  return std::any_of(ops.begin(), ops.end(),
+                     [](const auto& op) { return op->name().starts_with("stablehlo."); });
+}
+
 Form form_of(const Op& module) {
   if (module.attr("stable_mosaic.version")) return Form::kMosaic;
   if (module.attr("ttg.num-warps")) return Form::kTtgir;
   if (!module.regions.empty() && !module.regions[0]->blocks.empty()) {
     for (const auto& op : module.regions[0]->blocks[0]->ops) {
-      if (op->name() == "func.func") return Form::kMosaic;
+      if (op->name() != "func.func") continue;
+      return is_stablehlo(*op) ? Form::kStableHlo : Form::kMosaic;
     }
   }
   return Form::kTtir;
