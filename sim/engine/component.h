@@ -23,7 +23,8 @@ static_assert(sizeof(Message) == 32);
 
 /// A hardware block on one clock. It acts only when its scheduler calls it: for a message that has
 /// arrived, or because it asked to be woken. Inside a cycle all messages come before all ticks, and
-/// ticks go in id order; what is sent in cycle k arrives in k+1 or later, so order never matters.
+/// ticks go in id order; what is sent in cycle k arrives in k+1 or later, so order does not matter
+/// but where senders share what they use at once (a network's bandwidth): there it is by id.
 /// A tick in a cycle that was not asked for (Scheduler::Mode::kTickAll) must change nothing.
 class Component {
  public:

@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "models/gpu/compiler/compiler.h"
+#include "tests/gpu/compiler_text.h"
 
 namespace xpusim::gpu {
 namespace {
@@ -35,22 +35,11 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.targ
 }
 
 Expected<Program> compile_body(const std::string& body) {
-  auto module = kernel::read_module(kernel_text(body), "k.ttgir");
-  if (!module) return fail(std::move(module.error()));
-  std::map<const kernel::Op*, std::uint32_t> sites;
-  auto site = [&](const kernel::Op& op) {
-    return sites.emplace(&op, static_cast<std::uint32_t>(sites.size())).first->second;
-  };
-  return compile(*module, *module->kernel(), site, {});
+  return test::compile_text(kernel_text(body));
 }
 
 std::map<std::string, int> counts(const std::string& body) {
-  const auto program = compile_body(body);
-  EXPECT_TRUE(program) << program.error().str();
-  std::map<std::string, int> n;
-  if (!program) return n;
-  for (const auto& i : program->code) ++n[i.mnemonic];
-  return n;
+  return test::count_mnemonics(kernel_text(body));
 }
 
 TEST(LowerFloats, TwoBf16ElementsAWordAreWidenedByShiftsAndAPermuteForTheUpper) {

@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "models/gpu/compiler/compiler.h"
+#include "tests/gpu/compiler_text.h"
 
 namespace xpusim::gpu {
 namespace {
@@ -35,24 +35,10 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.targ
 )";
 }
 
-Expected<Program> compile_text(const std::string& text) {
-  auto module = kernel::read_module(text, "k.ttgir");
-  if (!module) return fail(std::move(module.error()));
-  std::map<const kernel::Op*, std::uint32_t> sites;
-  auto site = [&](const kernel::Op& op) {
-    return sites.emplace(&op, static_cast<std::uint32_t>(sites.size())).first->second;
-  };
-  return compile(*module, *module->kernel(), site, {});
-}
+using test::compile_text;
 
-/// Mnemonics in program order, but for those that every kernel has.
 std::map<std::string, int> counts(const std::string& body) {
-  const auto program = compile_text(kernel_text(body));
-  EXPECT_TRUE(program) << program.error().str();
-  std::map<std::string, int> n;
-  if (!program) return n;
-  for (const auto& i : program->code) ++n[i.mnemonic];
-  return n;
+  return test::count_mnemonics(kernel_text(body));
 }
 
 const std::string kLoad = "    %x = tt.load %p : tensor<512x!tt.ptr<f32>, #blocked>\n";

@@ -186,6 +186,20 @@ TEST(SmMemory, AnInvalidationMakesLaterLoadsAskAgainAndTakesTheL1) {
   EXPECT_EQ(rig.sms[0]->lsu().load_sectors_hit, 0u);
 }
 
+TEST(SmMemory, TheL1LooksUpFourTagsACycle) {
+  const Lsu lsu(MioParams{}, 128 << 10);
+  WarpFootprint f;
+  f.wavefronts = 1;
+  f.lines = 32;
+  EXPECT_EQ(lsu.passes(f), 8u);
+  f.lines = 5;
+  EXPECT_EQ(lsu.passes(f), 2u);
+  f.wavefronts = 3;  // words of one bank
+  EXPECT_EQ(lsu.passes(f), 3u);
+  f = {};
+  EXPECT_EQ(lsu.passes(f), 1u);
+}
+
 TEST(SmMemory, BankConflictsTakePassesOfTheDataStage) {
   Instruction lds = op(Opcode::kLds);
   lds.width = 4;

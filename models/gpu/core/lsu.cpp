@@ -58,6 +58,7 @@ std::uint16_t request_kind(Action action) {
 
 Lsu::Lsu(const MioParams& p, std::int64_t l1_bytes)
     : mio_depth_(static_cast<std::uint32_t>(p.queue)),
+      l1_tags_(static_cast<std::uint32_t>(p.l1_tags)),
       l1_latency_(static_cast<std::uint32_t>(p.l1_latency)),
       fill_latency_(static_cast<std::uint32_t>(p.fill_latency)),
       request_interval_(static_cast<std::uint32_t>(p.request_interval)),
@@ -106,7 +107,7 @@ std::uint32_t Lsu::access(Action action, const WarpRef& who, const WarpFootprint
     return kBlocked;
   }
   lg_starts_[slot] = std::max(served, tag_stage_free_);
-  serve(id, {footprint.requests.data(), footprint.count, footprint.lines, footprint.wavefronts},
+  serve(id, {footprint.requests.data(), footprint.count, footprint.lines, passes(footprint)},
         lg_starts_[slot], now);
   if (accesses_[id].left > 0) return kBlocked;
   free_accesses_.push_back(id);
@@ -116,7 +117,7 @@ std::uint32_t Lsu::access(Action action, const WarpRef& who, const WarpFootprint
 void Lsu::defer(std::uint32_t access, std::uint32_t queue_slot, std::uint32_t served,
                 const WarpFootprint& f) {
   lg_starts_[queue_slot] = kBlocked;
-  waiting_.push_back({access, queue_slot, served, f.count, f.lines, f.wavefronts});
+  waiting_.push_back({access, queue_slot, served, f.count, f.lines, passes(f)});
   deferred_.insert(deferred_.end(), f.requests.begin(), f.requests.begin() + f.count);
 }
 
@@ -132,9 +133,8 @@ void Lsu::drop_first_deferred() {
 }
 
 void Lsu::serve(std::uint32_t access, const Requests& f, std::uint32_t start, std::uint32_t now) {
-  const std::uint32_t passes = std::max(1u, f.wavefronts);
-  tag_stage_free_ = start + passes;
-  accesses_[access].ready = start + passes - 1 + l1_latency_;
+  tag_stage_free_ = start + f.passes;
+  accesses_[access].ready = start + f.passes - 1 + l1_latency_;
   const Action action = accesses_[access].action;
   std::uint32_t at = std::max(start, now);
   for (std::uint32_t i = 0; i < f.count; ++i) {
@@ -257,8 +257,7 @@ void Lsu::serve_waiting(std::uint32_t now) {
     const Deferred d = waiting_.front();
     const std::uint32_t start = std::max({now, d.served, tag_stage_free_});
     lg_starts_[d.queue_slot] = start;
-    serve(d.access, {deferred_.data() + deferred_first_, d.count, d.lines, d.wavefronts}, start,
-          now);
+    serve(d.access, {deferred_.data() + deferred_first_, d.count, d.lines, d.passes}, start, now);
     const Access& a = accesses_[d.access];
     if (a.left == 0) {
       completions_.push_back({a.who, false, a.ready});

@@ -2,6 +2,7 @@
 
 // The memory side of an SM: MIO queue, load/store unit, L1, and the requests that have left.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -59,6 +60,11 @@ class Lsu {
   /// the cycle at which it is served.
   std::uint32_t enter_mio(std::uint32_t sub_core, std::uint32_t now, std::uint32_t passes);
   void count_wavefronts(std::uint32_t n) { counters_.wavefronts += n; }
+  /// Cycles that a global access takes of the L1: its words of a bank one after another, its lines'
+  /// tags some at a time.
+  std::uint32_t passes(const WarpFootprint& f) const {
+    return std::max({1u, f.wavefronts, (f.lines + l1_tags_ - 1) / l1_tags_});
+  }
   /// The first cycle at which the sub-core's queue takes another instruction.
   std::uint32_t mio_free(std::uint32_t sub_core) const {
     return mio_starts_[sub_core * mio_depth_ + mio_next_[sub_core]];
@@ -116,11 +122,11 @@ class Lsu {
   };
   struct Requests {  // of one instruction
     const SectorRequest* first;
-    std::uint32_t count, lines, wavefronts;
+    std::uint32_t count, lines, passes;
   };
   struct Deferred {  // waits for room among the outstanding lines, its requests in a list
     std::uint32_t access, queue_slot, served;
-    std::uint32_t count, lines, wavefronts;
+    std::uint32_t count, lines, passes;
   };
 
   void serve(std::uint32_t access, const Requests& requests, std::uint32_t start,
@@ -143,8 +149,8 @@ class Lsu {
 
   engine::OutPort* memory_ = nullptr;
   std::uint32_t component_ = 0;
-  std::uint32_t mio_depth_, l1_latency_, fill_latency_, request_interval_, invalidate_cycles_,
-      limit_;
+  std::uint32_t mio_depth_, l1_tags_, l1_latency_, fill_latency_, request_interval_,
+      invalidate_cycles_, limit_;
 
   std::uint32_t data_stage_free_ = 0, tag_stage_free_ = 0, port_free_ = 0;
   std::array<std::uint32_t, kSubCores> mio_next_{};

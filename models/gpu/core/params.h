@@ -47,7 +47,7 @@ struct MioParams {
   std::int64_t shared_latency = 29, shuffle_latency = 23, special_register_latency = 20;
   std::int64_t constant_latency = 28, read_latency = 10;
   std::int64_t barrier_latency = 30, membar_latency = 186;
-  std::int64_t l1_latency = 33, l1_ways = 4, outstanding_lines = 640;
+  std::int64_t l1_latency = 33, l1_ways = 4, l1_tags = 4, outstanding_lines = 640;
   std::int64_t request_interval = 1, fill_latency = 12, invalidate_cycles = 150;
 
   static constexpr auto schema() {
@@ -76,6 +76,7 @@ struct MioParams {
               "memory fence after the last earlier access is performed", 1, 10000),
         field("l1_latency", &P::l1_latency, Unit::kCycles, "L1 hit: service to result", 1, 1000),
         field("l1_ways", &P::l1_ways, Unit::kCount, "associativity of the L1", 1, 4),
+        field("l1_tags", &P::l1_tags, Unit::kCount, "lines that the L1 looks up in a cycle", 1, 32),
         field("outstanding_lines", &P::outstanding_lines, Unit::kCount,
               "lines that an SM's loads may have requested and not received", 4, 8192),
         field("request_interval", &P::request_interval, Unit::kCycles,

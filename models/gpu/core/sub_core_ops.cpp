@@ -71,14 +71,13 @@ std::int64_t SubCore::decision_of(Warp& v, std::uint32_t site_number, std::uint3
 void SubCore::issue_global(std::uint32_t w, const IssueWord& in, std::uint32_t now) {
   Warp& v = warps_[w];
   WarpFootprint& f = sm_.footprint;
-  f.count = 0;
-  f.wavefronts = 0;
+  f.count = f.lines = f.wavefronts = 0;
   if (const exec::Access* a = access_of(v, w, in)) {
     sm_.image.footprints[in.site].touch(*a, v.in_block, in.vector, f);
   }
   if (in.last_of_site) ++site(w, in.site).next;
   const bool stores = in.action != Action::kLoad;
-  const std::uint32_t passes = stores ? std::max(1u, f.wavefronts) : 1u;
+  const std::uint32_t passes = stores ? sm_.lsu.passes(f) : 1u;
   const std::uint32_t served = sm_.lsu.enter_mio(index_, now, passes);
   raise(v, in.reads, served + cycles(sm_.params.mio.read_latency), false);
   const WarpRef who{age_[w], static_cast<std::uint8_t>(index_), static_cast<std::uint8_t>(w),

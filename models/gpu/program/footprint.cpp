@@ -110,12 +110,9 @@ void count_passes(std::uint64_t* address, unsigned lanes, WarpFootprint& out) {
   }
 }
 
-constexpr std::uint32_t kTagsAPass = 4;
-
 void finish(std::uint32_t active, std::uint32_t bytes, WarpFootprint& out) {
   out.lanes = static_cast<std::uint32_t>(std::popcount(active));
-  out.wavefronts = std::max({out.wavefronts, (out.lines + kTagsAPass - 1) / kTagsAPass,
-                             (out.lanes * bytes + kLineBytes - 1) / kLineBytes});
+  out.wavefronts = std::max(out.wavefronts, (out.lanes * bytes + kLineBytes - 1) / kLineBytes);
 }
 
 std::int64_t digits_at(const exec::Affine& affine, const std::int64_t* index) {

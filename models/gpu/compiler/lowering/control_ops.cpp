@@ -103,13 +103,9 @@ VReg step(Lowering& l, const kernel::Op& op, VReg variable) {
   return more;
 }
 
-}  // namespace
-
-namespace {
-
 /// The compiler unrolls loops of so many instructions at most, over all iterations; indices do not
-/// count, since they fold to constants (LLVM's limit is 300; 42 of 43 kernels with constant bounds
-/// follow this one).
+/// count, since they fold to constants (LLVM's own limit is 300). Fitted to listings of kernels
+/// with constant bounds.
 constexpr std::int64_t kUnrollLimit = 275;
 
 /// The compiler's instructions for an element of an op whose result does not fold to a constant.

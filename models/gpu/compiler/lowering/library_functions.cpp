@@ -20,9 +20,11 @@ struct Step {
   std::uint8_t times = 1;
 };
 
+constexpr std::size_t kMostSteps = 18;
+
 struct Function {
   std::string_view symbol;
-  std::array<Step, 18> steps;
+  std::array<Step, kMostSteps> steps;
 };
 
 constexpr Step kBranch{Opcode::kBra, "BRA"};
@@ -38,6 +40,26 @@ Step alu(std::string_view mnemonic, std::uint8_t n = 1) { return {Opcode::kAlu, 
 Step xu(std::string_view mnemonic) { return {Opcode::kMufu, mnemonic, 1}; }
 Step control(std::string_view mnemonic) { return {Opcode::kNop, mnemonic, 1}; }
 
+/// Sine and cosine: the argument less a multiple of pi/2 (large ones branch off), two polynomials
+/// of one form; the cosine counts a quarter turn more.
+std::array<Step, kMostSteps> angle(std::uint8_t quarter_turns) {
+  return {kFmul,
+          xu("F2I"),
+          alu("I2FP"),
+          times(kFfma, 3),
+          kFadd,
+          alu("FSETP"),
+          control("BSSY"),
+          kBranch,
+          control("BSYNC"),
+          {Opcode::kFma, "VIADD", quarter_turns},
+          alu("LOP3", 2),
+          {Opcode::kFma, "IMAD.MOV.U32", 6},
+          kFmul,
+          times(kFfma, 5),
+          alu("FSEL")};
+}
+
 const std::vector<Function>& functions() {
   static const std::vector<Function> all = {
       // x * log2e + 0.5, saturated, split into integer and fraction; 2^fraction, scaled.
@@ -50,38 +72,8 @@ const std::vector<Function>& functions() {
         xu("MUFU.EX2"),
         alu("SHF.L"),
         kFmul}},
-      // The argument less a multiple of pi/2 (large ones branch off), two polynomials of one form.
-      {"__nv_sinf",
-       {kFmul,
-        xu("F2I"),
-        alu("I2FP"),
-        times(kFfma, 3),
-        kFadd,
-        alu("FSETP"),
-        control("BSSY"),
-        kBranch,
-        control("BSYNC"),
-        alu("LOP3", 2),
-        {Opcode::kFma, "IMAD.MOV.U32", 6},
-        kFmul,
-        times(kFfma, 5),
-        alu("FSEL")}},
-      {"__nv_cosf",
-       {kFmul,
-        xu("F2I"),
-        alu("I2FP"),
-        times(kFfma, 3),
-        kFadd,
-        alu("FSETP"),
-        control("BSSY"),
-        kBranch,
-        control("BSYNC"),
-        {Opcode::kFma, "VIADD"},
-        alu("LOP3", 2),
-        {Opcode::kFma, "IMAD.MOV.U32", 6},
-        kFmul,
-        times(kFfma, 5),
-        alu("FSEL")}},
+      {"__nv_sinf", angle(0)},
+      {"__nv_cosf", angle(1)},
       // A rounded root, corrected once; extreme arguments branch off.
       {"sqrt.rn",
        {alu("IADD3"), xu("MUFU.RSQ"), alu("ISETP"), control("BSSY"), kBranch, times(kFmul, 2),
