@@ -10,6 +10,7 @@
 #include "sim/config/set_value.h"
 #include "sim/run/digest.h"
 #include "sim/run/launch_parameters.h"
+#include "sim/run/runner.h"
 #include "sim/run/tool.h"
 
 namespace xpusim::run {
@@ -106,7 +107,7 @@ Expected<void> SweepPlan::read_files() {
   Diagnostics problems;
   for (const Node& item : sweep_.machines) {
     auto file = find_machine_file(resolved(sweep_.path, item.scalar));
-    auto config = file ? config::load(*file) : Expected<Node>(fail(file.error()));
+    auto config = file ? load_config(*file, {}) : Expected<Node>(fail(file.error()));
     if (config)
       machines_.push_back({*file, std::move(*config)});
     else

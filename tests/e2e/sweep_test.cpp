@@ -82,7 +82,7 @@ class Background {
       const int null = ::open("/dev/null", O_WRONLY);
       ::dup2(null, 1);
       ::dup2(null, 2);
-      ::execl(XPUSIM_BINARY, "xpusim", "sweep", file.c_str(), "--jobs", "2", "--out", out.c_str(),
+      ::execl(XPUSIM_BINARY, "xpusim", "sweep", file.c_str(), "--jobs", "1", "--out", out.c_str(),
               nullptr);
       ::_exit(127);
     }
@@ -113,30 +113,40 @@ class Background {
   pid_t pid_ = -1;
 };
 
+/// Starts the sweep in the folder, kills it when it has finished ten more points, and returns how
+/// many are finished then: all, if the machine let the sweep end before the kill.
+int points_when_killed(const std::string& file, const std::string& out, int before,
+                       void (Background::*kill)()) {
+  Background running(file, out);
+  EXPECT_GE(running.wait_for(out, before + 10), before + 10);
+  (running.*kill)();
+  return count(csv_of(out), ",ok,");
+}
+
 TEST(Sweep, OneThatWasKilledTwiceEndsWithTheRowsOfOneThatWasNot) {
   const auto file = sixty_points();
-  const auto whole = fresh_folder("whole"), cut = fresh_folder("cut");
+  const auto whole = fresh_folder("whole");
   ASSERT_EQ(sweep(file, whole).exit_code, 0);
   const auto want = csv_of(whole);
   ASSERT_EQ(count(want, ",ok,"), 60);
 
-  Background first(file, cut);
-  ASSERT_GE(first.wait_for(cut, 10), 10);
-  first.kill_group();
-  const int after_first = count(csv_of(cut), ",ok,");
-  ASSERT_LT(after_first, 60);
-  Background second(file, cut);
-  ASSERT_GE(second.wait_for(cut, after_first + 10), after_first + 10);
-  second.kill_parent();
-  const int after_second = count(csv_of(cut), ",ok,");
-  ASSERT_LT(after_second, 60);
-  EXPECT_EQ(count(csv_of(cut), ",failed,"), 0);
+  // On a busy machine a sweep may end before it is killed: that try says nothing.
+  for (int tries = 0; tries < 100; ++tries) {
+    const auto cut = fresh_folder("cut");
+    const int first = points_when_killed(file, cut, 0, &Background::kill_group);
+    if (first >= 50) continue;
+    const int second = points_when_killed(file, cut, first, &Background::kill_parent);
+    if (second == 60) continue;
+    EXPECT_EQ(count(csv_of(cut), ",failed,"), 0);
 
-  const auto r = sweep(file, cut);
-  EXPECT_EQ(r.exit_code, 0) << r.err;
-  EXPECT_THAT(r.out, HasSubstr("60 points, 60 ok, 0 failed"));
-  EXPECT_THAT(r.out, HasSubstr(std::to_string(after_second) + " points were finished before"));
-  EXPECT_EQ(csv_of(cut), want);
+    const auto r = sweep(file, cut);
+    EXPECT_EQ(r.exit_code, 0) << r.err;
+    EXPECT_THAT(r.out, HasSubstr("60 points, 60 ok, 0 failed"));
+    EXPECT_THAT(r.out, HasSubstr(std::to_string(second) + " points were finished before"));
+    EXPECT_EQ(csv_of(cut), want);
+    return;
+  }
+  FAIL() << "every sweep ended before it was killed";
 }
 
 TEST(Sweep, ARestartRunsNothingThatIsFinished) {
@@ -169,14 +179,21 @@ TEST(Sweep, FailedPointsAreNamedWithTheirReasonAndKeptOut) {
 }
 
 TEST(Sweep, TwoInOneFolderAreRefused) {
-  const auto file = sixty_points();
+  const auto file = sweep_file("few", "  gpu.sm.count: [1, 2]\n");
   const auto out = fresh_folder("shared");
-  Background first(file, out);
-  ASSERT_GE(first.wait_for(out, 1), 1);
-  const auto r = sweep(file, out);
-  EXPECT_EQ(r.exit_code, 2);
-  EXPECT_THAT(r.err, HasSubstr("error: another sweep is running in this folder"));
-  first.kill_group();
+  ASSERT_EQ(sweep(file, out).exit_code, 0);
+  // What a running sweep holds.
+  const int lock = ::open((out + "/sweep.lock").c_str(), O_RDWR);
+  ASSERT_GE(lock, 0);
+  struct flock held {};
+  held.l_type = F_WRLCK;
+  held.l_whence = SEEK_SET;
+  ASSERT_EQ(::fcntl(lock, F_SETLK, &held), 0);
+  const auto refused = sweep(file, out);
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("error: another sweep is running in this folder"));
+  ::close(lock);
+  EXPECT_EQ(sweep(file, out).exit_code, 0);
 }
 
 /// The first complaint about a sweep with this grid; nothing may have run.
