@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
+#include <type_traits>
 
 #include "models/gpu/program/program.h"
 
@@ -161,6 +164,42 @@ void parse_operands(Cursor& c, std::vector<std::uint16_t>& general,
   } while (c.ok() && c.accept(","));
 }
 
+/// A number of an instruction that is written as name=value.
+struct NumberField {
+  std::string_view name;
+  std::int64_t highest;
+  void (*set)(Instruction&, std::int64_t);
+};
+
+template <auto Member>
+void set_member(Instruction& i, std::int64_t n) {
+  i.*Member = static_cast<std::remove_reference_t<decltype(i.*Member)>>(n);
+}
+template <auto Member>
+void set_mma(Instruction& i, std::int64_t n) {
+  i.mma.*Member = static_cast<std::remove_reference_t<decltype(i.mma.*Member)>>(n);
+}
+
+constexpr std::int64_t kMaxIndex = 1 << 24;
+constexpr std::array<NumberField, 16> kFields = {{
+    {"target", kMaxIndex, set_member<&Instruction::target>},
+    {"site", kMaxIndex, set_member<&Instruction::site>},
+    {"line", kMaxIndex, set_member<&Instruction::line>},
+    {"vector", 0xffff, set_member<&Instruction::vector>},
+    {"copy", 0xffff, set_member<&Instruction::copy>},
+    {"width", 0xffff, set_member<&Instruction::width>},
+    {"warps", 255, set_member<&Instruction::active_warps>},
+    {"lanes", 255, set_member<&Instruction::active_lanes>},
+    {"passes", 255, set_member<&Instruction::extra_passes>},
+    {"pending", 255, set_member<&Instruction::pending>},
+    {"m", 0xffff, set_mma<&MmaShape::m>},
+    {"n", 0xffff, set_mma<&MmaShape::n>},
+    {"k", 0xffff, set_mma<&MmaShape::k>},
+    {"bits", 255, set_mma<&MmaShape::bits>},
+    {"a_in_shared", 1, set_mma<&MmaShape::a_in_shared>},
+    {"commits", 1, set_mma<&MmaShape::commits>},
+}};
+
 void parse_attribute(Cursor& c, Instruction& i) {
   const std::string_view key = c.word("=");
   if (!c.expect("=")) return;
@@ -170,33 +209,15 @@ void parse_attribute(Cursor& c, Instruction& i) {
     i.branch = branch.value_or(Branch::kAlways);
     return;
   }
-  const std::int64_t high = key == "site" || key == "line" || key == "target"    ? 1 << 24
-                            : key == "vector" || key == "width" || key == "copy" ? 0xffff
-                                                                                 : 255;
-  const std::int64_t n = c.integer(0, high, "a value");
-  if (key == "target") {
-    i.target = static_cast<std::int32_t>(n);
-  } else if (key == "site") {
-    i.site = static_cast<std::uint32_t>(n);
-  } else if (key == "vector") {
-    i.vector = static_cast<std::uint16_t>(n);
-  } else if (key == "copy") {
-    i.copy = static_cast<std::uint16_t>(n);
-  } else if (key == "width") {
-    i.width = static_cast<std::uint16_t>(n);
-  } else if (key == "line") {
-    i.line = static_cast<std::uint32_t>(n);
-  } else if (key == "warps") {
-    i.active_warps = static_cast<std::uint8_t>(n);
-  } else if (key == "lanes") {
-    i.active_lanes = static_cast<std::uint8_t>(n);
-  } else if (key == "passes") {
-    i.extra_passes = static_cast<std::uint8_t>(n);
-  } else {
-    c.fail(fmt::format("unknown key '{}'{}", key,
-                       did_you_mean(key, {"target", "branch", "site", "vector", "copy", "width",
-                                          "line", "warps", "lanes", "passes"})));
+  const auto field = std::find_if(kFields.begin(), kFields.end(),
+                                  [&](const NumberField& f) { return f.name == key; });
+  if (field != kFields.end()) {
+    field->set(i, c.integer(0, field->highest, "a value"));
+    return;
   }
+  std::vector<std::string> names{"branch"};
+  for (const auto& f : kFields) names.emplace_back(f.name);
+  c.fail(fmt::format("unknown key '{}'{}", key, did_you_mean(key, names)));
 }
 
 Instruction parse_instruction(Cursor& c) {

@@ -43,6 +43,11 @@ std::string operands(const General& general, const Uniform& uniform, const Predi
   return text;
 }
 
+std::string mma(const MmaShape& s) {
+  return fmt::format(" m={} n={} k={} bits={}{}{}", s.m, s.n, s.k, s.bits,
+                     s.a_in_shared ? " a_in_shared=1" : "", s.commits ? " commits=1" : "");
+}
+
 std::string instruction(const Instruction& i) {
   std::string text = control(i);
   if (i.guard != kNoGuard) text += fmt::format(" @{}P{}", i.guard_negated ? "!" : "", i.guard);
@@ -57,6 +62,8 @@ std::string instruction(const Instruction& i) {
   if (i.width != 0) text += fmt::format(" width={}", i.width);
   if (i.active_warps != 0) text += fmt::format(" warps={}", i.active_warps);
   if (i.active_lanes != 0) text += fmt::format(" lanes={}", i.active_lanes);
+  if (i.pending != 0) text += fmt::format(" pending={}", i.pending);
+  if (i.mma != MmaShape{}) text += mma(i.mma);
   if (i.extra_passes != 0) text += fmt::format(" passes={}", i.extra_passes);
   return text + fmt::format(" line={}", i.line);
 }

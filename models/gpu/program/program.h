@@ -56,10 +56,23 @@ enum class Opcode : std::uint8_t {
   kBra,
   kExit,
   kNop,
-  kS2ur,    // special register read that is not counted on the LSU pipe (S2UR, S2R of CTAID)
-  kHfma2,   // HFMA2.MMA, with which the assembler also materialises constants; tensor pipe
-  kMembar,  // memory fence: until the warp's earlier accesses are performed
-  kCctl,    // CCTL.IVALL: invalidates the L1, so that later loads see what was acquired
+  kS2ur,       // special register read that is not counted on the LSU pipe (S2UR, S2R of CTAID)
+  kHfma2,      // HFMA2.MMA, with which the assembler also materialises constants; tensor pipe
+  kMembar,     // memory fence: until the warp's earlier accesses are performed
+  kCctl,       // CCTL.IVALL: invalidates the L1, so that later loads see what was acquired
+  kLdgsts,     // LDGSTS: asynchronous copy, global to shared memory, past the registers
+  kLdgdepbar,  // LDGDEPBAR: the warp's copies since the last one become a group
+  kDepbar,     // DEPBAR.LE SB0: until at most `pending` of the warp's groups are under way
+  kLdsm,       // LDSM: 8x8 matrices from shared memory
+  kStsm,       // STSM: 8x8 matrices to shared memory
+  kMma,        // HMMA, IMMA, DMMA, QMMA: mma.sync, operands in registers
+  kWgmma,      // HGMMA, IGMMA, QGMMA: wgmma.mma_async of four warps
+  kWgArrive,   // WARPGROUP.ARRIVE: the four warps meet; their registers are seen by what follows
+  kWgDepbar,   // WARPGROUP.DEPBAR.LE: until at most `pending` of the warp's groups are under way
+  kUtma,       // UTMALDG, UTMASTG, UTMAREDG: one lane gives the TMA engine a box to copy
+  kSyncs,      // SYNCS: mbarrier initialise, expect, arrive
+  kSyncsWait,  // SYNCS.PHASECHK...TRYWAIT and the loop around it
+  kFence,      // FENCE.VIEW.ASYNC: what was written to shared memory is seen by the async proxy
   kCount
 };
 std::string_view name(Opcode op);
@@ -76,6 +89,17 @@ enum class Branch : std::uint8_t {
   kIfZero,     ///< begins the site's next occurrence; taken if its decision is 0
 };
 std::string_view name(Branch branch);
+
+/// The shape of a matrix instruction: m x n x k, factors of `bits` bits. wgmma: the whole of it is
+/// the work of the four warps of a warpgroup, each m / 4 rows.
+struct MmaShape {
+  std::uint16_t m = 0, n = 0, k = 0;
+  std::uint8_t bits = 0;     ///< of one element of the factors (tf32: 32)
+  bool a_in_shared = false;  ///< wgmma: the left factor too is read from shared memory
+  bool commits = false;      ///< wgmma: the last one of a group that kWgDepbar counts ("gsb0")
+
+  bool operator==(const MmaShape&) const = default;
+};
 
 /// One warp instruction. Registers are virtual until allocation; the control fields (stall, waits,
 /// scoreboards) are set by the assembler model as the vendor's assembler sets its control words.
@@ -94,6 +118,8 @@ struct Instruction {
   std::int32_t target = -1;             ///< kBra: instruction index
   std::uint32_t line = 0;               ///< index into Program::lines
   std::uint8_t extra_passes = 0;        ///< shared memory: bank-conflict passes beyond the first
+  std::uint8_t pending = 0;             ///< kDepbar, kWgDepbar: groups that may be under way still
+  MmaShape mma;                         ///< kMma, kWgmma
   Branch branch = Branch::kAlways;      ///< kBra: how it decides
   /// Predicate register that guards the instruction (kNoGuard: none). Memory ops take their lanes
   /// from the trace, not from here. A guarded kExit with a site ends the warps of which no lane is

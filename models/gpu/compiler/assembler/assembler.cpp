@@ -43,6 +43,9 @@ Instruction finish(const MachineInstruction& from, const MachineCode& code,
   i.active_lanes = from.active_lanes;
   i.branch = from.branch;
   i.target = from.target;
+  i.extra_passes = from.extra_passes;
+  i.pending = from.pending;
+  i.mma = from.mma;
   return i;
 }
 
