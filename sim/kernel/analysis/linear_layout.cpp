@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <bit>
-#include <cstdlib>
 #include <utility>
+
+#include "sim/kernel/analysis/layout_bases.h"
+#include "sim/kernel/analysis/mma_layout.h"
 
 namespace xpusim::kernel {
 namespace {
-
-bool power_of_two(std::int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 
 bool is_zero(const Basis& basis) {
   for (auto c : basis) {
@@ -34,75 +33,20 @@ std::uint32_t copies(const std::vector<Basis>& bases) {
   return bits;
 }
 
-/// Bases that step through `counts[d]` positions of dimension d, `steps[d]` elements apart, in
-/// `order`; moves `steps` on to what follows.
-std::vector<Basis> span(const std::vector<std::int64_t>& counts,
-                        const std::vector<std::int64_t>& order, std::vector<std::int64_t>& steps) {
-  std::vector<Basis> bases;
-  for (auto d : order) {
-    const auto dim = static_cast<std::size_t>(d);
-    for (std::int64_t n = 1; n < counts[dim]; n *= 2) {
-      Basis basis(steps.size());
-      basis[dim] = steps[dim];
-      bases.push_back(std::move(basis));
-      steps[dim] *= 2;
-    }
-  }
-  return bases;
-}
-
-/// Bits that would step out of the tile make copies instead.
-void clip(std::vector<Basis>& bases, const std::vector<std::int64_t>& shape) {
-  for (auto& basis : bases) {
-    for (std::size_t d = 0; d < shape.size(); ++d) {
-      if (basis[d] >= shape[d]) basis[d] = 0;
-    }
-  }
-}
-
-/// Fits a layout that covers `covered` elements a dimension to the tile: clips it, then adds
-/// registers.
-LinearLayout fit(LinearLayout layout, std::vector<std::int64_t> covered,
-                 const std::vector<std::int64_t>& order) {
-  clip(layout.registers, layout.shape);
-  clip(layout.lanes, layout.shape);
-  clip(layout.warps, layout.shape);
-  std::vector<std::int64_t> repeats;
-  for (std::size_t d = 0; d < covered.size(); ++d) {
-    repeats.push_back(covered[d] < layout.shape[d] ? layout.shape[d] / covered[d] : 1);
-  }
-  for (auto& basis : span(repeats, order, covered)) layout.registers.push_back(std::move(basis));
-  return layout;
-}
-
 std::string check_lists(Attr encoding, std::size_t rank) {
-  for (const char* key : {"sizePerThread", "threadsPerWarp", "warpsPerCTA", "order"}) {
-    const Attr list = encoding->get(key);
-    if (!list || list->int_list().size() != rank) {
-      return fmt::format("{} of {} needs {} entries, as the tile has dimensions", key,
-                         encoding->text, rank);
-    }
-    if (std::string_view(key) == "order") {
-      std::uint64_t seen = 0;
-      for (auto d : list->int_list()) {
-        if (d >= 0 && d < 32) seen |= 1ull << d;
-      }
-      if (seen + 1 != (1ull << rank)) return "order of " + encoding->text + " is no permutation";
-      continue;
-    }
-    for (auto n : list->int_list()) {
-      if (!power_of_two(n)) {
-        return fmt::format("{} of {} is no power of two", key, encoding->text);
-      }
-    }
+  for (const char* key : {"sizePerThread", "threadsPerWarp", "warpsPerCTA"}) {
+    if (auto problem = check_powers(encoding, key, rank); !problem.empty()) return problem;
   }
-  for (const char* key : {"CTAsPerCGA", "CTASplitNum"}) {
-    const Attr list = encoding->get(key);
-    for (auto n : list ? list->int_list() : std::vector<std::int64_t>{}) {
-      if (n != 1) return "layouts over a cluster of blocks are not modelled: " + encoding->text;
-    }
+  const Attr order = encoding->get("order");
+  const auto dims = order ? order->int_list() : std::vector<std::int64_t>{};
+  std::uint64_t seen = 0;
+  for (auto d : dims) {
+    if (d >= 0 && d < 32) seen |= 1ull << d;
   }
-  return "";
+  if (dims.size() != rank || seen + 1 != (1ull << rank)) {
+    return "order of " + encoding->text + " is no permutation of the tile's dimensions";
+  }
+  return check_cluster(encoding);
 }
 
 Expected<LinearLayout> blocked(Attr encoding, const std::vector<std::int64_t>& shape,
@@ -168,12 +112,8 @@ Expected<LinearLayout> linear(Attr encoding, const std::vector<std::int64_t>& sh
       }
     }
   }
-  if (const Attr block = encoding->get("block"); block && !block->elements.empty()) {
-    return fail(where, "layouts over a cluster of blocks are not modelled: " + encoding->text);
-  }
-  std::vector<std::int64_t> order;
-  for (std::size_t d = shape.size(); d-- > 0;) order.push_back(static_cast<std::int64_t>(d));
-  return fit(std::move(layout), std::move(covered), order);
+  if (auto problem = check_cluster(encoding); !problem.empty()) return fail(where, problem);
+  return fit(std::move(layout), std::move(covered), row_major(shape.size()));
 }
 
 }  // namespace
@@ -226,6 +166,8 @@ Expected<LinearLayout> linear_layout(Attr encoding, const std::vector<std::int64
   if (encoding->string == "ttg.blocked") return blocked(encoding, shape, where);
   if (encoding->string == "ttg.slice") return slice(encoding, shape, where);
   if (encoding->string == "ttg.linear") return linear(encoding, shape, where);
+  if (encoding->string == "ttg.nvidia_mma") return mma_layout(encoding, shape, where);
+  if (encoding->string == "ttg.dot_op") return dot_operand_layout(encoding, shape, where);
   return fail(where, "the layout #" + encoding->string + " is not modelled yet");
 }
 

@@ -44,10 +44,10 @@ struct LinearLayout {
   bool operator==(const LinearLayout&) const = default;
 };
 
-/// The layout that a tensor's encoding (#ttg.blocked, #ttg.slice, #ttg.linear) gives a tile of
-/// `shape`. A tile smaller than the encoding's own tile is held in several copies; a larger one
-/// takes more registers. Encodings that are not modelled, clusters of several blocks, and sizes
-/// that are no power of two are errors by name.
+/// The layout that a tensor's encoding (#ttg.blocked, #ttg.slice, #ttg.linear, #ttg.nvidia_mma,
+/// #ttg.dot_op) gives a tile of `shape`. A tile smaller than the encoding's own tile is held in
+/// several copies; a larger one takes more registers. Encodings that are not modelled, clusters of
+/// several blocks, and sizes that are no power of two are errors by name.
 Expected<LinearLayout> linear_layout(Attr encoding, const std::vector<std::int64_t>& shape,
                                      const SourcePosition& where);
 
