@@ -191,6 +191,7 @@ TEST(MmaLayout, WhatIsWrongOrNotModelledIsNamed) {
             "not 5");
   EXPECT_NE(problem(mma_v2("[2, 2]"), {64}), "");
   EXPECT_NE(problem(mma_v2("[2, 3]"), {64, 64}), "");
+  EXPECT_NE(problem(mma_v2("[65536, 65536]"), {64, 64}), "");
   EXPECT_NE(problem(mma_v2("[2, 2]", "[16]"), {64, 64}), "");
   EXPECT_NE(problem(mma_v2("[2, 2]", "[4, 8]"), {64, 64}), "");
   EXPECT_NE(problem(mma_v3("[4, 1]", "[16, 96, 16]"), {64, 128}), "");

@@ -7,7 +7,7 @@
 namespace xpusim::kernel {
 namespace {
 
-constexpr std::int64_t kMostOfOne = std::int64_t{1} << 20;
+constexpr std::int64_t kMost = std::int64_t{1} << 20;  ///< registers, lanes or warps of a layout
 
 void clip(std::vector<Basis>& bases, const std::vector<std::int64_t>& shape) {
   for (auto& basis : bases) {
@@ -75,10 +75,11 @@ std::string check_powers(Attr encoding, const char* key, std::size_t count) {
   if (values.size() != count) {
     return fmt::format("{} of {} needs {} entries", key, encoding->text, count);
   }
+  std::int64_t all = 1;
   for (auto n : values) {
-    if (!power_of_two(n) || n > kMostOfOne) {
-      return fmt::format("{} of {} is no power of two", key, encoding->text);
-    }
+    if (!power_of_two(n)) return fmt::format("{} of {} is no power of two", key, encoding->text);
+    if (n > kMost / all) return fmt::format("{} of {} is too large", key, encoding->text);
+    all *= n;
   }
   return "";
 }
