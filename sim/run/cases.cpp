@@ -118,7 +118,7 @@ class CaseReader {
     if (json_.contains("num_warps")) l.num_warps = json_["num_warps"].get<std::int64_t>();
     const Json args = part("args", Json::value_t::object);
     for (const auto& [key, value] : args.items()) argument(w, l, key, key, value);
-    out_.problem = out_.kernel + args.dump();
+    out_.problem = out_.kernel + args.dump() + json_.value("flops", Json()).dump();
     w.launches.push_back(std::move(l));
     out_.workloads.push_back(std::move(w));
     const Json c = part("counters", Json::value_t::object);

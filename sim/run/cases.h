@@ -22,7 +22,8 @@ enum class Measure {
 struct Case {
   std::string name;
   std::string kernel;   ///< for the mean by kernel
-  std::string problem;  ///< cases of one problem are alternatives: for tau and regret
+  std::string problem;  ///< cases of one problem (kernel, arguments and work) are
+                        ///< alternatives: for tau and regret
   std::string machine;  ///< "" unless the file names one
   std::string group;    ///< cases of one group count once, by their mean
   bool gate = true;     ///< false: shown, not counted

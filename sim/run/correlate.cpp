@@ -22,6 +22,12 @@ std::string text_of(const Json& j) {
   return j.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+Json ledger_json(const std::vector<LedgerEntry>& ledger) {
+  Json list = Json::array();
+  for (const auto& e : ledger) list.push_back({e.unit, e.reason, e.cycles, e.meaning});
+  return list;
+}
+
 /// Why the machine cannot run the workload's kernel, or ""; adds the kinds of ops that it has.
 std::string cannot_run(const Workload& w, const LoadedMachine& machine, const std::string& from,
                        std::set<std::string>& kinds) {
@@ -50,6 +56,7 @@ Expected<std::string> run_case(const Case& c, const CorrelateSettings& settings)
   if (settings.case_clock && c.clock_hz)
     run.clock_hz = static_cast<std::uint64_t>(std::llround(*c.clock_hz));
   std::vector<double> times;
+  std::vector<std::vector<LedgerEntry>> ledgers;
   Json out = outcome_json(CaseStatus::kOk, "");
   double instructions = 0, wall = 0;
   std::set<std::string> ops;
@@ -63,6 +70,7 @@ Expected<std::string> run_case(const Case& c, const CorrelateSettings& settings)
       return text_of(outcome_json(CaseStatus::kFailed, report->failure.list().front().str()));
     const auto& launch = report->launches.front();
     times.push_back(launch.machine.duration_ns);
+    ledgers.push_back(launch.machine.ledger);
     instructions += static_cast<double>(launch.machine.simulated_instructions);
     wall += launch.host.wall_s;
     for (const auto& [name, value] : launch.machine.counters)
@@ -72,6 +80,10 @@ Expected<std::string> run_case(const Case& c, const CorrelateSettings& settings)
                     : c.measure == Measure::kBest ? *std::min_element(times.begin(), times.end())
                                                   : times[0];
   out["ns"] = ns;
+  // The longer of a slope's two, the fastest of several schedules.
+  const auto fastest = std::min_element(times.begin(), times.end()) - times.begin();
+  out["ledger"] = ledger_json(
+      c.measure == Measure::kBest ? ledgers[static_cast<std::size_t>(fastest)] : ledgers.back());
   out["instructions"] = instructions;
   out["wall_s"] = wall;
   out["machine"] = machine->machine->name();
@@ -102,6 +114,7 @@ CaseResult result_of(const Case& c, const Expected<std::string>& outcome) {
   r.machine = j["machine"];
   r.parameters = j["parameters"].get<ParameterValues>();
   r.ops = j["ops"].get<std::set<std::string>>();
+  for (const auto& e : j["ledger"]) r.ledger.push_back({e[0], e[1], e[2], e[3]});
   if (j.contains("counters"))
     for (const auto& [name, value] : j["counters"].items())
       if (auto it = c.counters.find(name); it != c.counters.end())
@@ -109,108 +122,15 @@ CaseResult result_of(const Case& c, const Expected<std::string>& outcome) {
   return r;
 }
 
-std::optional<double> mean(const std::vector<double>& v) {
-  if (v.empty()) return std::nullopt;
-  double s = 0;
-  for (double x : v) s += x;
-  return s / static_cast<double>(v.size());
-}
+}  // namespace
 
 const char* name(CaseStatus s) {
   return s == CaseStatus::kOk ? "ok" : s == CaseStatus::kSkipped ? "skipped" : "failed";
 }
 
-/// Rank agreement and regret over the problems that have several measured alternatives.
-void rank(const std::vector<CaseResult>& results, Summary& s) {
-  std::map<std::string, std::vector<const CaseResult*>> problems;
-  for (const auto& r : results)
-    if (r.gate && r.status == CaseStatus::kOk && r.measured_ns) problems[r.problem].push_back(&r);
-  std::vector<double> taus, regrets;
-  for (const auto& [problem, list] : problems) {
-    if (list.size() < 2) continue;
-    int agree = 0, pairs = 0;
-    const CaseResult *picked = list[0], *best = list[0];
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      if (*list[i]->simulated_ns < *picked->simulated_ns) picked = list[i];
-      if (*list[i]->measured_ns < *best->measured_ns) best = list[i];
-      for (std::size_t k = 0; k < i; ++k) {
-        const double a = *list[i]->measured_ns, b = *list[k]->measured_ns;
-        if (std::abs(a - b) <= 0.03 * std::min(a, b)) continue;
-        const double simulated = *list[i]->simulated_ns - *list[k]->simulated_ns;
-        agree += simulated == 0 ? 0 : (simulated > 0) == (a > b) ? 1 : -1;
-        ++pairs;
-      }
-    }
-    if (pairs) taus.push_back(static_cast<double>(agree) / pairs);
-    regrets.push_back(100 * (*picked->measured_ns / *best->measured_ns - 1));
-  }
-  s.kendall_tau = mean(taus);
-  s.regret_pct = mean(regrets);
-}
-
-/// By machine: its parameters, and the kinds of ops that the counted cases have.
-Json compared_json(const std::vector<CaseResult>& results) {
-  std::map<std::string, std::pair<ParameterValues, std::set<std::string>>> machines;
-  for (const auto& r : results) {
-    if (!r.gate || !r.error_pct()) continue;
-    auto& [parameters, ops] = machines[r.machine];
-    parameters = r.parameters;
-    ops.insert(r.ops.begin(), r.ops.end());
-  }
-  Json j = Json::object();
-  for (const auto& [name, of] : machines) j[name] = {{"parameters", of.first}, {"ops", of.second}};
-  return j;
-}
-
-Json number(const std::optional<double>& v) { return v ? Json(*v) : Json(nullptr); }
-
-}  // namespace
-
 std::optional<double> CaseResult::error_pct() const {
   if (status != CaseStatus::kOk || !measured_ns || !simulated_ns) return std::nullopt;
   return 100 * (*simulated_ns / *measured_ns - 1);
-}
-
-Summary summarize(const std::vector<CaseResult>& results) {
-  Summary s;
-  std::map<std::string, std::vector<double>> groups, kernels;
-  std::vector<double> errors;
-  double instructions = 0, wall = 0;
-  for (const auto& r : results) {
-    ++s.total;
-    ++(r.status == CaseStatus::kOk        ? s.ok
-       : r.status == CaseStatus::kSkipped ? s.skipped
-                                          : s.failed);
-    instructions += r.instructions;
-    wall += r.wall_s;
-    const auto e = r.error_pct();
-    if (!e || !r.gate) continue;
-    const double a = std::abs(*e);
-    if (!s.worst_abs_error_pct || a > *s.worst_abs_error_pct) {
-      s.worst_abs_error_pct = a;
-      s.worst_case = r.name;
-    }
-    kernels[r.kernel].push_back(a);
-    if (r.group.empty())
-      errors.push_back(a);
-    else
-      groups[r.group].push_back(a);
-  }
-  for (const auto& [group, list] : groups) errors.push_back(*mean(list));
-  s.counted = static_cast<int>(errors.size());
-  s.mean_abs_error_pct = mean(errors);
-  if (!errors.empty()) {
-    std::sort(errors.begin(), errors.end());
-    const std::size_t n = errors.size();
-    s.median_abs_error_pct = n % 2 ? errors[n / 2] : (errors[n / 2 - 1] + errors[n / 2]) / 2;
-  }
-  std::vector<double> means;
-  means.reserve(kernels.size());
-  for (const auto& [kernel, list] : kernels) means.push_back(s.by_kernel[kernel] = *mean(list));
-  s.mean_of_kernels_pct = mean(means);
-  if (wall > 0) s.instructions_per_s = instructions / wall;
-  rank(results, s);
-  return s;
 }
 
 Expected<std::vector<CaseResult>> correlate(
@@ -243,84 +163,6 @@ Expected<std::vector<CaseResult>> correlate(
         if (progress) progress(results[i], ++done, cases->size());
       });
   return results;
-}
-
-Json to_json(const std::vector<CaseResult>& results, const Summary& s) {
-  Json j;
-  j["schema"] = "xpusim.correlation/1";
-  j["compared"] = compared_json(results);
-  j["cases"] = Json::array();
-  for (const auto& r : results) {
-    Json c = {{"name", r.name}, {"status", name(r.status)}, {"reason", r.reason}};
-    c["measured_ns"] = number(r.measured_ns);
-    c["simulated_ns"] = number(r.simulated_ns);
-    c["error_pct"] = number(r.error_pct());
-    c["counters"] = Json::object();
-    for (const auto& [key, pair] : r.counters) c["counters"][key] = {pair.first, pair.second};
-    c["wall_s"] = r.wall_s;
-    j["cases"].push_back(std::move(c));
-  }
-  Json& o = j["summary"];
-  o = {{"total", s.total},
-       {"ok", s.ok},
-       {"skipped", s.skipped},
-       {"failed", s.failed},
-       {"counted", s.counted}};
-  o["mean_abs_error_pct"] = number(s.mean_abs_error_pct);
-  o["median_abs_error_pct"] = number(s.median_abs_error_pct);
-  o["worst_abs_error_pct"] = number(s.worst_abs_error_pct);
-  o["worst_case"] = s.worst_case;
-  o["mean_by_kernel_pct"] = s.by_kernel;
-  o["mean_of_kernel_means_pct"] = number(s.mean_of_kernels_pct);
-  o["kendall_tau"] = number(s.kendall_tau);
-  o["regret_pct"] = number(s.regret_pct);
-  o["warp_inst_per_s"] = s.instructions_per_s;
-  return j;
-}
-
-std::string to_text(const std::vector<CaseResult>& results, const Summary& s) {
-  std::string out = fmt::format("{:<44} {:>12} {:>12} {:>8} {:>8}\n", "case", "measured us",
-                                "simulated us", "error", "wall s");
-  std::vector<double> dram;
-  for (const auto& r : results) {
-    const std::string measured = r.measured_ns ? fmt::format("{:.2f}", *r.measured_ns / 1e3) : "-";
-    if (r.status != CaseStatus::kOk) {
-      out += fmt::format("{:<44} {:>12} {:>12} {}\n", r.name, measured, name(r.status), r.reason);
-      continue;
-    }
-    const auto e = r.error_pct();
-    out += fmt::format("{:<44} {:>12} {:>12.2f} {:>8} {:>8.2f}{}\n", r.name, measured,
-                       *r.simulated_ns / 1e3, e ? fmt::format("{:+.1f} %", *e) : "-", r.wall_s,
-                       r.gate ? "" : "  (not counted)");
-  }
-  out +=
-      fmt::format("\n{} cases: {} ok, {} skipped, {} failed\n", s.total, s.ok, s.skipped, s.failed);
-  if (!s.mean_abs_error_pct) return out;
-  out += fmt::format(
-      "absolute error: mean {:.1f} %, median {:.1f} %, worst {:.1f} % ({}), over {} counted\n",
-      *s.mean_abs_error_pct, *s.median_abs_error_pct, *s.worst_abs_error_pct, s.worst_case,
-      s.counted);
-  for (const auto& [kernel, pct] : s.by_kernel)
-    out += fmt::format("  {:<42} {:>6.1f} %\n", kernel, pct);
-  out += fmt::format("mean of the kernels' means {:.1f} %\n", *s.mean_of_kernels_pct);
-  if (s.kendall_tau)
-    out += fmt::format("Kendall tau {:.2f} (pairs that differ by over 3 %)", *s.kendall_tau);
-  if (s.regret_pct)
-    out += fmt::format("{}regret of the picked schedule {:.1f} %", s.kendall_tau ? ", " : "",
-                       *s.regret_pct);
-  if (s.kendall_tau || s.regret_pct) out += "\n";
-  std::map<std::string, std::vector<double>> counters;
-  for (const auto& r : results)
-    for (const auto& [key, pair] : r.counters)
-      if (pair.first != 0) counters[key].push_back(100 * std::abs(pair.second / pair.first - 1));
-  if (!counters.empty())
-    out += "counters, median absolute error (cases that measured more than 0):\n";
-  for (auto& [key, list] : counters) {
-    std::sort(list.begin(), list.end());
-    out += fmt::format("  {:<32} {:>7.1f} %  ({})\n", key, list[list.size() / 2], list.size());
-  }
-  out += fmt::format("{:.3g} simulated instructions/s\n", s.instructions_per_s);
-  return out;
 }
 
 }  // namespace xpusim::run

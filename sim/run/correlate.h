@@ -1,10 +1,9 @@
 #pragma once
 
-// Simulated against measured: every case of a cases file, its error, and the summary.
+// Simulated against measured: runs every case of a cases file.
 
 #include <functional>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -27,6 +26,7 @@ struct CorrelateSettings {
 };
 
 enum class CaseStatus { kOk, kSkipped, kFailed };
+const char* name(CaseStatus status);
 
 struct CaseResult {
   std::string name, kernel, problem, group;
@@ -36,6 +36,7 @@ struct CaseResult {
   std::optional<double> measured_ns, simulated_ns;
   /// Measured and simulated, of the counters that both know.
   std::map<std::string, std::pair<double, double>> counters;
+  std::vector<LedgerEntry> ledger;  ///< of the run that the time is of
   double wall_s = 0;
   double instructions = 0;  ///< simulated warp instructions or bundles
   std::string machine;
@@ -46,27 +47,9 @@ struct CaseResult {
   std::optional<double> error_pct() const;
 };
 
-/// Over the counted cases: gated ones with a measurement that ran; a group counts once, by its
-/// mean.
-struct Summary {
-  int total = 0, ok = 0, skipped = 0, failed = 0, counted = 0;
-  std::optional<double> mean_abs_error_pct, median_abs_error_pct, worst_abs_error_pct;
-  std::string worst_case;
-  std::map<std::string, double> by_kernel;  ///< mean absolute error
-  std::optional<double> mean_of_kernels_pct;
-  std::optional<double> kendall_tau;  ///< mean over problems, pairs that differ by over 3 %
-  std::optional<double> regret_pct;   ///< mean over problems: picked against best schedule
-  double instructions_per_s = 0;      ///< sum over sum
-};
-
-Summary summarize(const std::vector<CaseResult>& results);
-
 /// Runs the cases, a child process each. `progress` is called as each ends.
 Expected<std::vector<CaseResult>> correlate(
     const std::string& path, const CorrelateSettings& settings,
     const std::function<void(const CaseResult&, std::size_t done, std::size_t all)>& progress);
-
-nlohmann::ordered_json to_json(const std::vector<CaseResult>& results, const Summary& summary);
-std::string to_text(const std::vector<CaseResult>& results, const Summary& summary);
 
 }  // namespace xpusim::run

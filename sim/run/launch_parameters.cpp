@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "sim/run/launch_choices.h"
+
 namespace xpusim::run {
 namespace {
 
@@ -54,6 +56,8 @@ Expected<void> set_in_launches(Node& file, const std::string& part, const std::s
 
 Expected<void> set_variant(Node& file, const std::string& name, const Node& value) {
   const Node* all = file.find("variants");
+  if (all && all->kind == Node::Kind::kList)
+    return fail(value.key_origin, "the launch file's variants are a list: write 'variants'");
   const Node* variants = all ? all->find(name) : nullptr;
   if (!variants)
     return fail(value.key_origin, fmt::format("the launch file has no variants of '{}'{}", name,
@@ -69,6 +73,70 @@ Expected<void> set_variant(Node& file, const std::string& name, const Node& valu
     put(*constexprs, name, value);
     put(launch, "kernel", chosen);
   }
+  return {};
+}
+
+/// Whether a list of schedules sets this constexpr.
+bool is_of_schedules(const Node& list, std::string_view name) {
+  return std::any_of(list.items.begin(), list.items.end(),
+                     [&](const Node& item) { return item.find(name) != nullptr; });
+}
+
+/// A whole schedule, in every launch whose kernel is one of the list's.
+Expected<void> set_schedule(Node& file, const Node& value) {
+  const Node* found = file.find("variants");
+  if (!found || found->kind != Node::Kind::kList)
+    return fail(value.key_origin,
+                found ? "the launch file's variants are by constexpr: write 'variants.NAME'"
+                      : "the launch file has no variants");
+  const Node list = *found;
+  const Node* schedule = find_choice(&list, value.scalar);
+  if (!schedule)
+    return fail(value.origin, fmt::format("no variant '{}'{}: there are {}", value.scalar,
+                                          did_you_mean(value.scalar, choice_names(&list)),
+                                          fmt::join(choice_names(&list), ", ")));
+  const auto listed = [&](const Node& kernel) {
+    return std::any_of(list.items.begin(), list.items.end(), [&](const Node& item) {
+      const Node* other = item.find("kernel");
+      return other && same_kernel(*other, kernel);
+    });
+  };
+  for (Node& launch : launches_of(file)) {
+    const Node* kernel = launch.find("kernel");
+    if (!kernel || !listed(*kernel)) continue;
+    for (const auto& [key, part] : schedule->entries) {
+      if (key == "name" || key == "num_stages") continue;
+      if (key == "kernel" || key == "grid" || key == "num_warps") {
+        put(launch, key, part);
+        continue;
+      }
+      if (!launch.find("constexprs")) put(launch, "constexprs", Node());
+      put(*find(launch, "constexprs"), key, part);
+    }
+  }
+  return {};
+}
+
+/// All parameters of a size.
+Expected<void> set_size(Node& file, const Node& value) {
+  const Node* sizes = file.find("sizes");
+  const Node* found = find_choice(sizes, value.scalar);
+  if (!found)
+    return fail(value.origin, sizes ? fmt::format("no size '{}'{}: there are {}", value.scalar,
+                                                  did_you_mean(value.scalar, choice_names(sizes)),
+                                                  fmt::join(choice_names(sizes), ", "))
+                                    : std::string("the launch file has no sizes"));
+  Diagnostics problems;
+  const Node size = *found;
+  for (const auto& [name, part] : size.entries) {
+    if (name == "name") continue;
+    const std::string path = size_path(name);
+    if (path.starts_with("variants") || path.starts_with("sizes"))
+      problems.error(part.key_origin, fmt::format("a size does not set '{}'", name));
+    else if (auto done = set_launch_parameter(file, path, part); !done)
+      problems.append(done.error());
+  }
+  if (problems.has_errors()) return fail(std::move(problems));
   return {};
 }
 
@@ -99,6 +167,8 @@ Expected<void> set_launch_parameter(Node& file, std::string_view path, const Nod
     for (Node& launch : launches_of(file)) put(launch, "grid", value);
     return {};
   }
+  if (part == "sizes" && rest.empty()) return set_size(file, value);
+  if (part == "variants" && rest.empty()) return set_schedule(file, value);
   if (rest.empty())
     return fail(value.key_origin, fmt::format("'{}' needs a name: {}.NAME", path, part));
   if (part == "tensors") return set_tensor(file, rest, value);
@@ -109,6 +179,10 @@ Expected<void> set_launch_parameter(Node& file, std::string_view path, const Nod
         value.key_origin,
         fmt::format("'{}' has variants: write 'variants.{}', and the kernel changes with it", rest,
                     rest));
+  if (part == "constexprs" && variants && is_of_schedules(*variants, rest))
+    return fail(
+        value.key_origin,
+        fmt::format("'{}' has variants: write 'variants', and the kernel changes with it", rest));
   return set_in_launches(file, part, rest, value);
 }
 

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <set>
 
+#include "sim/run/markup.h"
+
 namespace xpusim::run {
 namespace {
 
@@ -19,23 +21,6 @@ constexpr std::size_t kMostXTicks = 12;
 constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                     "#e69f00", "#56b4e9", "#333333"};
 constexpr const char* kDashes[] = {"", "7 4", "2 3", "9 3 2 3"};
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
 
 /// Characters, not bytes.
 double width_of(const std::string& text) {

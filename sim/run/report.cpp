@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/run/tool.h"
+#include "sim/run/trust.h"
 
 namespace xpusim::run {
 namespace fs = std::filesystem;
@@ -79,10 +80,16 @@ Json check_json(const Report& report) {
 Json expected_error_json(const Report& report, const LaunchResult& l) {
   if (!report.expected_error) return nullptr;
   const auto& e = *report.expected_error;
-  return {{"mean_abs_pct", e.mean_abs_pct},
-          {"worst_abs_pct", e.worst_abs_pct},
-          {"cases", e.cases},
+  const auto known = e.kinds.find(l.kind);
+  const bool has_kind = known != e.kinds.end();
+  const bool is_near = has_kind && outside_times(known->second, l.machine.duration_ns).empty();
+  return {{"mean_abs_pct", has_kind ? known->second.mean_abs_pct : e.mean_abs_pct},
+          {"worst_abs_pct", has_kind ? known->second.worst_abs_pct : e.worst_abs_pct},
+          {"cases", has_kind ? known->second.cases : e.cases},
           {"source", e.source},
+          {"kind", l.kind},
+          {"kind_compared", e.kinds.empty() ? Json(nullptr) : Json(has_kind)},
+          {"time_compared", has_kind ? Json(is_near) : Json(nullptr)},
           {"configuration_compared", e.changes.empty()},
           {"configuration_changes", e.changes},
           {"ops_never_compared", l.never_compared}};

@@ -30,14 +30,22 @@ struct HostStats {
   double peak_rss_mb = 0;
 };
 
+/// What the last `correlate` measured for one kind of kernel.
+struct KindError {
+  double mean_abs_pct = 0, worst_abs_pct = 0;
+  int cases = 0;
+  double shortest_ns = 0, longest_ns = 0;  ///< measured times of these cases
+};
+
 /// What the last `correlate` measured for this machine; absent: never calibrated.
 struct ExpectedError {
   std::string machine;  ///< its name
   double mean_abs_pct = 0, worst_abs_pct = 0;
   int cases = 0;
-  std::string source;               ///< the file that says so
+  std::map<std::string, KindError> kinds;  ///< by kind of kernel; empty: not known
+  std::string source;                      ///< the file that says so
   std::vector<std::string> changes;  ///< what the run's parameters differ in from those compared
-  std::set<std::string> ops;        ///< that the compared kernels have; empty: not known
+  std::set<std::string> ops;         ///< that the compared kernels have; empty: not known
 };
 
 struct LaunchResult {
@@ -45,6 +53,7 @@ struct LaunchResult {
   std::map<std::string, double> bound;      ///< name -> ns; empty without a bound machine
   std::vector<Bottleneck> bottlenecks;      ///< the top three
   std::vector<std::string> never_compared;  ///< ops of the kernel that no compared kernel has
+  std::string kind;                         ///< of kernel, as ExpectedError::kinds
   HostStats host;
 };
 

@@ -45,13 +45,14 @@ std::vector<Stall> stalls_from(const std::string& text) {
   std::vector<Stall> stalls;
   const Json list = Json::parse(text, nullptr, false);
   if (list.is_array())
-    for (const auto& s : list) stalls.push_back({s[0], s[1], s[2]});
+    for (const auto& s : list)
+      stalls.push_back({s[0], s[1], s[2], s.size() > 3 ? s[3].get<std::string>() : ""});
   return stalls;
 }
 
 std::string stalls_text(const std::vector<Stall>& stalls) {
   Json list = Json::array();
-  for (const auto& s : stalls) list.push_back({s.unit, s.reason, s.share});
+  for (const auto& s : stalls) list.push_back({s.unit, s.reason, s.share, s.meaning});
   return list.dump();
 }
 

@@ -154,6 +154,7 @@ class WorkloadRun {
     result.bound = bound_of(result.machine, report_.peaks);
     if (report_.expected_error)
       result.never_compared = never_compared(*launch.module, *report_.expected_error);
+    result.kind = kind_of_kernel(kinds_of_ops(*launch.module));
     result.bottlenecks = find_bottlenecks(result.machine, 3);
     report_.launches.push_back(std::move(result));
   }

@@ -19,8 +19,8 @@ constexpr const char* kSchema = "xpusim.sweep/1";
 constexpr int kMaxLoop = 1'000'000;
 
 const std::vector<std::string>& launch_parts() {
-  static const std::vector<std::string> kParts = {"args", "constexprs", "grid", "tensors",
-                                                  "variants"};
+  static const std::vector<std::string> kParts = {"args",  "constexprs", "grid",
+                                                  "sizes", "tensors",    "variants"};
   return kParts;
 }
 

@@ -2,6 +2,8 @@
 
 // Sweep files (schema xpusim.sweep/1): which points a sweep has.
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,8 +14,9 @@ namespace xpusim::run {
 
 /// A parameter with a value. Paths are those of configurations (gpu.sm.count), or of a launch file:
 /// args.n and constexprs.BLOCK in every launch that has them, grid of every launch, tensors.x.shape
-/// (also init, seed, dtype), and variants.BLOCK, which changes the constexpr and the kernel. The
-/// value's key_origin is where the path was written.
+/// (also init, seed, dtype), variants.BLOCK, which changes the constexpr and the kernel, and, by
+/// their names, variants and sizes (launch_choices.h). The value's key_origin is where the path was
+/// written.
 using Setting = std::pair<std::string, config::Node>;
 
 /// One direction of the grid: a parameter, or several that change together (zip).
@@ -39,6 +42,9 @@ struct Sweep {
   std::string from;  ///< the kernels' form, as in RunSettings
   SourcePosition from_where;
   int loop = 1;
+  // Not of the file; given on a command line:
+  std::vector<std::string> overrides;     ///< of the configurations, as RunSettings::overrides
+  std::optional<std::uint64_t> clock_hz;  ///< core clock, as RunSettings::clock_hz
 
   std::size_t size() const;
   SweepPoint point(std::size_t index) const;    ///< workloads slowest, the last axis fastest

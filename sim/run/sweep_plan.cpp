@@ -67,6 +67,16 @@ Diagnostics placed_at(const SourcePosition& where, const Diagnostics& problems) 
   return out;
 }
 
+/// A launch file without what a run does not look at: what there is to choose from, and, without
+/// values, what they should be.
+Node what_runs(Node launch_file, bool values) {
+  std::erase_if(launch_file.entries, [&](const auto& entry) {
+    return entry.first == "variants" || entry.first == "sizes" ||
+           (entry.first == "expect" && !values);
+  });
+  return launch_file;
+}
+
 /// A name of the sweep file as a path: stems stay as they are.
 std::string resolved(const std::string& sweep_file, const std::string& name) {
   const bool is_path = name.find('/') != std::string::npos || name.ends_with(".yaml");
@@ -107,7 +117,7 @@ Expected<void> SweepPlan::read_files() {
   Diagnostics problems;
   for (const Node& item : sweep_.machines) {
     auto file = find_machine_file(resolved(sweep_.path, item.scalar));
-    auto config = file ? load_config(*file, {}) : Expected<Node>(fail(file.error()));
+    auto config = file ? load_config(*file, sweep_.overrides) : Expected<Node>(fail(file.error()));
     if (config)
       machines_.push_back({*file, std::move(*config)});
     else
@@ -149,6 +159,7 @@ RunSettings SweepPlan::settings() const {
   s.warm_caches = sweep_.warm_caches;
   s.from = sweep_.from;
   s.loop = sweep_.loop;
+  s.clock_hz = sweep_.clock_hz;
   return s;
 }
 
@@ -167,7 +178,8 @@ Expected<SweepPlan::Ready> SweepPlan::ready(const SweepPoint& point, std::string
   apply(sweep_.fixed);
   apply(point.settings);
   if (problems.has_errors()) return fail(std::move(problems));
-  if (content) *content = config::to_yaml(config) + '\0' + config::to_yaml(launch);
+  if (content)
+    *content = config::to_yaml(config) + '\0' + config::to_yaml(what_runs(launch, sweep_.values));
   auto machine = make_machine(std::move(config), machine_file.path);
   if (!machine) problems.append(machine.error());
   auto workload = parse_workload(launch, launch_file.path);
@@ -189,8 +201,9 @@ Expected<void> SweepPlan::check_points() {
     for (const auto& d : list.list())
       if (said.insert(d.str()).second) problems.add(d);
   };
-  const std::string run = fmt::format("{}\n{}\n{} {} {} {}", kTool, files.of("/proc/self/exe"),
-                                      sweep_.values, sweep_.warm_caches, sweep_.loop, sweep_.from);
+  const std::string run =
+      fmt::format("{}\n{}\n{} {} {} {} {}", kTool, files.of("/proc/self/exe"), sweep_.values,
+                  sweep_.warm_caches, sweep_.loop, sweep_.from, sweep_.clock_hz.value_or(0));
   for (std::size_t i = 0; i < sweep_.size() && said.size() < kMostProblems; ++i) {
     const SweepPoint point = sweep_.point(i);
     std::string content;

@@ -139,7 +139,8 @@ PointOutcome outcome_of(const Report& report) {
   out.figures = figures_of(report);
   const LaunchReport all = merged_ledger(report);
   for (const auto& b : find_bottlenecks(all, kRowStalls))
-    if (b.unit == all.ledger.front().unit) out.stalls.push_back({b.unit, b.reason, b.share});
+    if (b.unit == all.ledger.front().unit)
+      out.stalls.push_back({b.unit, b.reason, b.share, b.meaning});
   return out;
 }
 
@@ -148,7 +149,7 @@ Json to_json(const PointOutcome& o) {
   j["figures"] = Json::array();
   for (const auto& c : figure_columns()) j["figures"].push_back(figure(o.figures.*c.member));
   j["stalls"] = Json::array();
-  for (const auto& s : o.stalls) j["stalls"].push_back({s.unit, s.reason, s.share});
+  for (const auto& s : o.stalls) j["stalls"].push_back({s.unit, s.reason, s.share, s.meaning});
   j["wall_s"] = o.wall_s;
   j["peak_rss_mb"] = o.peak_rss_mb;
   return j;
@@ -162,7 +163,7 @@ PointOutcome outcome_from(const Json& j) {
   const auto& columns = figure_columns();
   for (std::size_t i = 0; i < columns.size(); ++i)
     if (!j["figures"][i].is_null()) o.figures.*columns[i].member = j["figures"][i].get<double>();
-  for (const auto& s : j["stalls"]) o.stalls.push_back({s[0], s[1], s[2]});
+  for (const auto& s : j["stalls"]) o.stalls.push_back({s[0], s[1], s[2], s[3]});
   o.wall_s = j["wall_s"];
   o.peak_rss_mb = j["peak_rss_mb"];
   return o;

@@ -33,6 +33,7 @@ const std::vector<FigureColumn>& figure_columns();
 struct Stall {
   std::string unit, reason;
   double share = 0;
+  std::string meaning;  ///< of the reason, in a few words for people
 };
 inline constexpr std::size_t kRowStalls = 3;
 

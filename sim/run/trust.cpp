@@ -14,6 +14,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr double kFarTime = 4;  // so much longer or shorter than all compared is far outside
+
 Json read_json(const std::string& path) {
   std::ifstream in(path);
   return in ? Json::parse(in, nullptr, false) : Json();
@@ -71,6 +73,24 @@ std::set<std::string> kinds_of_ops(const kernel::Module& module) {
   return kinds;
 }
 
+std::string kind_of_kernel(const std::set<std::string>& ops) {
+  static const std::set<std::string, std::less<>> kProducts = {
+      "dot", "dot_scaled", "warp_group_dot", "matmul", "contract", "dot_general"};
+  static const std::set<std::string, std::less<>> kReductions = {
+      "reduce", "scan", "histogram", "multi_reduction", "all_reduce", "reduce_index", "sort"};
+  const auto any_of = [&](const auto& fits) { return std::any_of(ops.begin(), ops.end(), fits); };
+  const auto among = [](const auto& names) {
+    return [&names](const std::string& op) { return names.count(op.substr(op.find('.') + 1)) > 0; };
+  };
+  const auto is_atomic = [](const std::string& op) {
+    const kernel::OpInfo* info = kernel::find_op(op);
+    return info && info->has(kernel::kAtomic);
+  };
+  if (any_of(among(kProducts))) return "matrix products";
+  if (any_of(is_atomic)) return "atomics";
+  return any_of(among(kReductions)) ? "reductions" : "element-wise";
+}
+
 std::optional<ExpectedError> expected_error(const LoadedMachine& machine) {
   const std::string& name = machine.machine->name();
   const std::string relative = "traces/correlation/" + name + ".json";
@@ -84,6 +104,9 @@ std::optional<ExpectedError> expected_error(const LoadedMachine& machine) {
     e.mean_abs_pct = s.at("mean_abs_error_pct");
     e.worst_abs_pct = s.at("worst_abs_error_pct");
     e.cases = s.at("counted");
+    for (const auto& [kind, k] : map_at(s, "by_kind").items())
+      e.kinds[kind] = {k.at("mean_abs_error_pct"), k.at("worst_abs_error_pct"), k.at("cases"),
+                       k.at("shortest_ns"), k.at("longest_ns")};
     const Json& compared = map_at(map_at(j, "compared"), name);
     e.ops = compared.value("ops", std::set<std::string>());
     e.changes = changes(machine.parameters, compared.contains("parameters")
@@ -93,6 +116,12 @@ std::optional<ExpectedError> expected_error(const LoadedMachine& machine) {
   } catch (const Json::exception&) {
     return std::nullopt;  // not what correlate writes, or nothing was measured
   }
+}
+
+std::string outside_times(const KindError& kind, double ns) {
+  if (ns >= kind.shortest_ns / kFarTime && ns <= kind.longest_ns * kFarTime) return "";
+  return fmt::format("its time lies far outside those compared, {} to {}",
+                     si(kind.shortest_ns * 1e-9, "s"), si(kind.longest_ns * 1e-9, "s"));
 }
 
 std::vector<std::string> never_compared(const kernel::Module& module, const ExpectedError& error) {

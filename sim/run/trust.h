@@ -25,10 +25,18 @@ std::vector<std::string> changes(const std::vector<config::ParamDoc>& parameters
 /// What a kernel does: the names of its ops, but for constants and the ends of blocks.
 std::set<std::string> kinds_of_ops(const kernel::Module& module);
 
+/// What kind of kernel has these ops: "matrix products", "atomics", "reductions" or "element-wise",
+/// the first that fits. It is coarse on purpose: a measured error says something about a kernel of
+/// the same kind, and a kind needs several measured kernels to have one.
+std::string kind_of_kernel(const std::set<std::string>& ops);
+
 /// What the last `correlate` of the machine of this name measured (traces/correlation/NAME.json);
 /// none: it was never compared. The parameters that were compared are those that the correlation
 /// names or, where it names none, those of the machine that is shipped under the name.
 std::optional<ExpectedError> expected_error(const LoadedMachine& machine);
+
+/// That a launch of this time lies far outside of those that were compared, or "".
+std::string outside_times(const KindError& kind, double ns);
 
 /// The kinds of ops that no compared kernel has; none if the correlation does not say.
 std::vector<std::string> never_compared(const kernel::Module& module, const ExpectedError& error);

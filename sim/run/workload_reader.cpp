@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "sim/run/launch_choices.h"
 #include "sim/run/machine.h"
 #include "sim/run/npy.h"
 #include "sim/run/workload.h"
@@ -46,8 +47,8 @@ class Reader {
   explicit Reader(std::string path) { out_.path = std::move(path); }
 
   Expected<Workload> read(const Node& root) {
-    static const std::vector<std::string> kKeys = {"schema",   "name",     "tensors",
-                                                   "launches", "variants", "expect"};
+    static const std::vector<std::string> kKeys = {"schema",   "name",  "tensors", "launches",
+                                                   "variants", "sizes", "expect"};
     if (root.kind != Node::Kind::kMap) return fail(root.origin, "a launch file is a map");
     check_keys(root, kKeys, "a launch file");
     const Node* schema = root.find("schema");
@@ -69,9 +70,7 @@ class Reader {
       problems_.error(l ? l->origin : root.origin,
                       "expected 'launches:', a list with at least one");
     }
-    if (const Node* v = map_at(root, "variants")) {
-      for (const auto& [key, node] : v->entries) variants(key, node);
-    }
+    check_choices(root, out_, problems_);
     if (const Node* e = map_at(root, "expect")) {
       for (const auto& [key, node] : e->entries) expect(key, node);
     }
@@ -95,40 +94,6 @@ class Reader {
     if (n->kind == Node::Kind::kMap) return n;
     problems_.error(n->origin, fmt::format("'{}' must be a map", key));
     return nullptr;
-  }
-
-  /// What sweep and tune choose from; a run only checks its form.
-  void variants(const std::string& name, const Node& node) {
-    std::vector<std::string> known;
-    for (const auto& l : out_.launches)
-      for (const auto& [key, value] : l.constexprs) known.push_back(key);
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      problems_.error(node.key_origin, fmt::format("no launch has a constexpr '{}'{}", name,
-                                                   did_you_mean(name, known)));
-    bool fits = node.kind == Node::Kind::kMap;
-    for (const auto& [value, kernel] : node.entries) fits &= is_text(kernel);
-    if (!fits)
-      return problems_.error(
-          node.origin, fmt::format("the variants of '{}' are a map from values to kernels", name));
-    out_.variants.insert(name);
-    for (const auto& launch : out_.launches) fits_variant(launch, name, node);
-  }
-
-  /// A launch of a variant's kernel has the variant's value.
-  void fits_variant(const LaunchSpec& launch, const std::string& name, const Node& variants) {
-    const auto kernel = launch.kernel.find("");
-    const auto given = launch.constexprs.find(name);
-    if (kernel == launch.kernel.end() || given == launch.constexprs.end()) return;
-    std::string others;
-    for (const auto& [value, text] : variants.entries) {
-      if (text.scalar != kernel->second) continue;
-      if (value == given->second) return;
-      others = value;
-    }
-    if (!others.empty())
-      problems_.error(launch.constexpr_place(name),
-                      fmt::format("{} is {} here, but '{}' is the variant for {}", name,
-                                  given->second, kernel->second, others));
   }
 
   void tensor(const std::string& name, const Node& node) {

@@ -1,4 +1,4 @@
-#include "sim/run/correlate.h"
+#include "sim/run/correlate_summary.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "sim/run/correlate.h"
+#include "sim/run/correlate_page.h"
 
 #include <fmt/format.h>
 
@@ -15,13 +15,21 @@ namespace xpusim::cli {
 namespace {
 
 struct Options {
-  std::string cases, json, values = "off", clock = "case";
+  std::string cases, json, html, values = "off", clock = "case";
   run::CorrelateSettings settings;
 };
 
+Expected<void> check_outputs(const Options& o) {
+  for (const auto& file : {o.json, o.html})
+    if (!file.empty())
+      if (auto ok = run::check_writable(file); !ok) return ok;
+  if (!o.json.empty() && o.json == o.html)
+    return fail({o.json, 0, 0}, "two things to write cannot be one file");
+  return {};
+}
+
 int correlate(Options& o) {
-  if (!o.json.empty())
-    if (auto ok = run::check_writable(o.json); !ok) return print(ok.error()), kWrongInput;
+  if (auto ok = check_outputs(o); !ok) return print(ok.error()), kWrongInput;
   o.settings.values = o.values == "on";
   o.settings.case_clock = o.clock == "case";
   const auto start = std::chrono::steady_clock::now();
@@ -39,6 +47,9 @@ int correlate(Options& o) {
   if (!o.json.empty())
     if (auto w = run::write_atomically(o.json, run::to_json(*results, summary).dump(1) + "\n"); !w)
       return print(w.error()), kWrongInput;
+  if (!o.html.empty())
+    if (auto w = run::write_atomically(o.html, run::to_html(o.cases, *results, summary)); !w)
+      return print(w.error()), kWrongInput;
   return summary.failed ? kRunFailed : kFine;
 }
 
@@ -52,6 +63,7 @@ void add_correlate(CLI::App& app, Outcome& outcome) {
       ->required();
   verb->add_option("--on", o->settings.machine, "machine, unless the cases name theirs");
   verb->add_option("--json", o->json, "write cases and summary to this file")->check(not_empty);
+  verb->add_option("--html", o->html, "write a page about them to this file")->check(not_empty);
   verb->add_option("--only", o->settings.only,
                    "regular expression, searched anywhere in a case's name");
   verb->add_option("--jobs", o->settings.jobs, "simulations at a time")->check(CLI::Range(1, 256));

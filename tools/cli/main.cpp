@@ -39,6 +39,7 @@ int run_command_line(int argc, char** argv) {
   add_compare(app, outcome);
   add_sweep(app, outcome);
   add_collect(app, outcome);
+  add_tune(app, outcome);
   add_correlate(app, outcome);
   add_check(app, outcome);
   add_params(app, outcome);

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 
 #include "sim/run/sweep_run.h"
 #include "tools/cli/console.h"
 #include "tools/cli/run_options.h"
+#include "tools/cli/sweep_progress.h"
 #include "tools/cli/verbs.h"
 
 namespace xpusim::cli {
@@ -16,33 +16,18 @@ struct Options {
   run::SweepSettings settings;
 };
 
-/// "12/60 points, 1 failed (40 s left)".
-std::string progress_text(const run::SweepProgress& p, double seconds) {
-  std::string text = fmt::format("{}/{} points", p.finished, p.points);
-  if (p.failed > 0) text += fmt::format(", {} failed", p.failed);
-  if (p.ran > 0)
-    text += fmt::format(" ({:.0f} s left)", seconds / static_cast<double>(p.ran) *
-                                                static_cast<double>(p.to_run - p.ran));
-  return text;
-}
-
 int sweep(Options& o) {
   auto sweep = run::load_sweep(o.file);
   if (!sweep) return print(sweep.error()), kWrongInput;
   if (o.settings.folder.empty()) o.settings.folder = sweep->name + ".sweep";
   auto plan = run::SweepPlan::make(std::move(*sweep));
   if (!plan) return print(plan.error()), kWrongInput;
-  const auto start = std::chrono::steady_clock::now();
-  std::size_t earlier = 0;
-  auto results = run::run_sweep(*plan, o.settings, [&](const run::SweepProgress& p) {
-    if (p.ran == 0) earlier = p.finished;
-    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
-    progress(progress_text(p, wall.count()));
-  });
+  SweepProgressLine line;
+  auto results = run::run_sweep(*plan, o.settings, [&](const auto& p) { line.show(p); });
   end_progress();
   if (!results) return print(results.error()), kWrongInput;
   print(run::summary_text(*results));
-  if (earlier > 0) print(fmt::format("{} points were finished before\n", earlier));
+  if (line.earlier() > 0) print(fmt::format("{} points were finished before\n", line.earlier()));
   print(fmt::format("results in {}: xpusim collect {} --csv F, --json F or --svg F\n",
                     o.settings.folder, o.settings.folder));
   for (const auto& row : results->rows)

@@ -18,6 +18,7 @@ void add_run(CLI::App& app, Outcome& outcome);
 void add_compare(CLI::App& app, Outcome& outcome);
 void add_sweep(CLI::App& app, Outcome& outcome);
 void add_collect(CLI::App& app, Outcome& outcome);
+void add_tune(CLI::App& app, Outcome& outcome);
 void add_correlate(CLI::App& app, Outcome& outcome);
 void add_check(CLI::App& app, Outcome& outcome);
 void add_params(CLI::App& app, Outcome& outcome);
