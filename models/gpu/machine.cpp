@@ -142,7 +142,7 @@ Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::De
   const auto site_of = [&](const kernel::Op& op) { return (*prepared)->site(op); };
   auto program = compile(*launch.module, *launch.function, site_of, params_.compiler);
   if (!program) return fail(std::move(program.error()));
-  auto image = decode(*program);
+  auto image = decode(*program, params_.sm.tensor);
   if (!image) return fail(std::move(image.error()));
   const Occupancy fit = occupancy(params_.sm, *program);
   if (auto ok = check_fit(launch, *program, fit); !ok) return fail(std::move(ok.error()));

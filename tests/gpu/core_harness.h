@@ -58,7 +58,7 @@ struct Rig {
   }
 
   void run() {
-    auto decoded = decode(program);
+    auto decoded = decode(program, params.tensor);
     ASSERT_TRUE(decoded) << decoded.error().str();
     image = std::move(*decoded);
     source.sites = image->site_count;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "models/gpu/core/stall.h"
+#include "models/gpu/core/tensor_core.h"
 
 namespace xpusim::gpu {
 
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::uint32_t kMaxIndex = 0xfffe;
 constexpr std::uint32_t kWavefrontBytes = 128;  // what shared memory moves in one pass
+constexpr std::uint16_t kBypassBytes = 16;      // a lane of cp.async.cg; less: cp.async.ca
 
 struct Class {
   Port port;
@@ -38,6 +40,8 @@ Class class_of(Opcode op) {
     case Opcode::kShfl:
     case Opcode::kLds:
     case Opcode::kSts:
+    case Opcode::kLdsm:
+    case Opcode::kStsm:
       return {Port::kMio, Action::kMio};
     case Opcode::kLdc:
       return {Port::kMio, Action::kConstant};
@@ -55,10 +59,29 @@ Class class_of(Opcode op) {
       return {Port::kControl, Action::kMembar};
     case Opcode::kCctl:
       return {Port::kLg, Action::kInvalidate};
+    case Opcode::kLdgsts:
+      return {Port::kLg, Action::kCopy};
+    case Opcode::kLdgdepbar:
+      return {Port::kMio, Action::kCopyClose};
+    case Opcode::kDepbar:
+      return {Port::kControl, Action::kCopyWait};
+    case Opcode::kMma:
+      return {Port::kMatrix, Action::kMatrix};
+    case Opcode::kWgmma:
+      return {Port::kWgmma, Action::kWgmma};
+    case Opcode::kWgArrive:
+      return {Port::kControl, Action::kWgArrive};
+    case Opcode::kWgDepbar:
+      return {Port::kControl, Action::kWgWait};
+    case Opcode::kFence:
+      return {Port::kControl, Action::kFence};
     case Opcode::kBra:
       return {Port::kControl, Action::kBranch};
     case Opcode::kExit:
       return {Port::kControl, Action::kExit};
+    case Opcode::kUtma:
+    case Opcode::kSyncs:
+    case Opcode::kSyncsWait:
     case Opcode::kNop:
     case Opcode::kCount:
       break;
@@ -68,19 +91,47 @@ Class class_of(Opcode op) {
 
 bool is_global(Action a) {
   return a == Action::kLoad || a == Action::kStore || a == Action::kAtomic ||
-         a == Action::kReduction;
+         a == Action::kReduction || a == Action::kCopy;
 }
 
 /// Wavefronts of a shared-memory instruction: 128 bytes each at best, and its bank conflicts.
 std::uint8_t shared_passes(const Instruction& in) {
-  if (in.op != Opcode::kLds && in.op != Opcode::kSts) return 1;
+  const bool moves = in.op == Opcode::kLds || in.op == Opcode::kSts || in.op == Opcode::kLdsm ||
+                     in.op == Opcode::kStsm;
+  if (!moves) return 1;
   const std::uint32_t lanes = in.active_lanes ? in.active_lanes : kWarpLanes;
   const std::uint32_t ideal =
       std::max(1u, (lanes * in.width + kWavefrontBytes - 1) / kWavefrontBytes);
   return static_cast<std::uint8_t>(std::min(255u, ideal + in.extra_passes));
 }
 
-IssueWord issue_word(const Instruction& in) {
+/// What only some kinds of instructions need of the word's general fields.
+void set_async_fields(const Instruction& in, const TensorParams& tensor, IssueWord& w) {
+  switch (w.action) {
+    case Action::kCopy:
+      w.passes = static_cast<std::uint8_t>(in.width);
+      if (in.width >= kBypassBytes) w.action = Action::kCopyBypass;
+      break;
+    case Action::kCopyWait:
+    case Action::kWgWait:
+      w.passes = in.pending;
+      break;
+    case Action::kMatrix:
+      w.vector = static_cast<std::uint16_t>(tensor_cycles(tensor, in.op, in.mma));
+      w.target = static_cast<std::uint16_t>(w.vector + tensor.mma_latency);
+      break;
+    case Action::kWgmma:
+      w.vector = static_cast<std::uint16_t>(tensor_cycles(tensor, in.op, in.mma));
+      w.target = static_cast<std::uint16_t>(wgmma_shared_bytes(in.mma));
+      w.commits = in.mma.commits;
+      w.a_in_shared = in.mma.a_in_shared;
+      break;
+    default:
+      break;
+  }
+}
+
+IssueWord issue_word(const Instruction& in, const TensorParams& tensor) {
   IssueWord w;
   const Class c = class_of(in.op);
   w.op = in.op;
@@ -97,7 +148,30 @@ IssueWord issue_word(const Instruction& in) {
   w.target = in.op == Opcode::kBra ? static_cast<std::uint16_t>(in.target) : in.copy;
   w.line = static_cast<std::uint16_t>(in.line);
   w.by_site = in.op == Opcode::kExit && in.site != kNoSite;
+  set_async_fields(in, tensor, w);
   return w;
+}
+
+bool is_warpgroup(Opcode op) {
+  return op == Opcode::kWgmma || op == Opcode::kWgArrive || op == Opcode::kWgDepbar;
+}
+
+/// What is wrong with a matrix instruction or a copy, or "".
+std::string async_problem(const Program& p, const Instruction& in, const TensorParams& tensor) {
+  if (in.op == Opcode::kMma || in.op == Opcode::kWgmma) {
+    if (const char* what = shape_problem(in.op, in.mma); *what) return what;
+    constexpr std::uint32_t kMostCycles = 0x8000;
+    if (tensor_cycles(tensor, in.op, in.mma) > kMostCycles) {
+      return "keeps the tensor core for more than 32,768 cycles";
+    }
+  }
+  if (is_warpgroup(in.op) && p.num_warps % int{kWarpsOfWarpgroup} != 0) {
+    return "needs warpgroups: a block of a multiple of four warps";
+  }
+  if (in.op == Opcode::kLdgsts && in.width != 4 && in.width != 8 && in.width != kBypassBytes) {
+    return "copies 4, 8 or 16 bytes a lane";
+  }
+  return "";
 }
 
 /// What is wrong with an instruction, or "".
@@ -123,7 +197,8 @@ std::string problem(const Program& p, const Instruction& in) {
 void mark_last_of_sites(const Program& p, std::vector<IssueWord>& code) {
   std::vector<bool> seen(p.sites.size(), false);
   for (std::size_t i = code.size(); i-- > 0;) {
-    if (!is_global(code[i].action) || seen[code[i].site]) continue;
+    const bool counts = is_global(code[i].action) || code[i].action == Action::kCopyBypass;
+    if (!counts || seen[code[i].site]) continue;
     seen[code[i].site] = true;
     code[i].last_of_site = true;
   }
@@ -131,7 +206,7 @@ void mark_last_of_sites(const Program& p, std::vector<IssueWord>& code) {
 
 }  // namespace
 
-Expected<KernelImage> decode(const Program& program) {
+Expected<KernelImage> decode(const Program& program, const TensorParams& tensor) {
   Diagnostics problems;
   const SourcePosition where{program.name, 0, 0};
   if (program.code.empty() || program.code.size() > kMaxIndex) {
@@ -144,13 +219,16 @@ Expected<KernelImage> decode(const Program& program) {
   std::uint32_t sites = static_cast<std::uint32_t>(program.sites.size());
   for (std::size_t pc = 0; pc < program.code.size(); ++pc) {
     const Instruction& in = program.code[pc];
-    if (std::string what = problem(program, in); !what.empty()) {
+    std::string what = problem(program, in);
+    if (what.empty()) what = async_problem(program, in, tensor);
+    if (!what.empty()) {
       problems.error(where, fmt::format("instruction {} ({}) {}", pc, in.mnemonic, what));
       continue;
     }
     if (in.site != kNoSite) sites = std::max(sites, in.site + 1);
     image.line_count = std::max(image.line_count, in.line + 1);
-    image.code.push_back(issue_word(in));
+    image.code.push_back(issue_word(in, tensor));
+    image.is_async |= in.op == Opcode::kLdgsts || in.op == Opcode::kWgmma;
   }
   const Instruction& last = program.code.back();
   const bool ends = (last.op == Opcode::kExit && last.site == kNoSite) ||

@@ -17,7 +17,9 @@ enum class Port : std::uint8_t {
   kAlu,
   kFp64,
   kXu,
-  kTensor,
+  kTensor,  ///< HFMA2
+  kMatrix,  ///< mma.sync
+  kWgmma,
   kUniform,
   kMio,
   kLg,
@@ -39,6 +41,15 @@ enum class Action : std::uint8_t {
   kReduction,
   kBarrier,
   kMembar,
+  kCopy,        ///< LDGSTS that allocates in the L1 (cp.async.ca)
+  kCopyBypass,  ///< LDGSTS past the L1 (cp.async.cg)
+  kCopyClose,   ///< LDGDEPBAR
+  kCopyWait,    ///< DEPBAR.LE
+  kMatrix,      ///< mma.sync
+  kWgmma,
+  kWgArrive,
+  kWgWait,      ///< WARPGROUP.DEPBAR.LE
+  kFence,       ///< FENCE.VIEW.ASYNC
   kInvalidate,  ///< CCTL.IVALL: the L1 forgets its lines
   kBranch,
   kExit,
@@ -52,13 +63,20 @@ struct IssueWord {
   std::uint8_t stall = 1;
   std::uint8_t wait_mask = 0;
   std::uint8_t sets : 4 = kNoScoreboard, reads : 4 = kNoScoreboard;
-  std::uint8_t passes = 1;  ///< kMio: wavefronts of the data stage
+  /// kMio: wavefronts of the data stage. kCopyWait, kWgWait: groups that may be under way. kCopy,
+  /// kCopyBypass: bytes a lane.
+  std::uint8_t passes = 1;
   Branch branch : 4 = Branch::kAlways;
   bool last_of_site : 1 = false;  ///< the site's occurrence ends with this instruction
   bool by_site : 1 = false;       ///< kExit: only warps without an active lane at (site, vector)
+  bool commits : 1 = false;       ///< kWgmma: ends a group
+  bool a_in_shared : 1 = false;   ///< kWgmma
   std::uint16_t site = 0xffff;
-  std::uint16_t vector = 0;  ///< kMio: the number of warps that really act (0: all)
-  std::uint16_t target = 0;  ///< of a branch; of an access: its copy's number
+  /// kMio: the number of warps that really act (0: all). kMatrix, kWgmma: cycles on the core.
+  std::uint16_t vector = 0;
+  /// Of a branch; of an access: its copy's number. kWgmma: bytes of shared memory that it reads.
+  /// kMatrix: cycles to its result.
+  std::uint16_t target = 0;
   std::uint16_t line = 0;
 };
 static_assert(sizeof(IssueWord) == 16);
@@ -75,11 +93,13 @@ struct KernelImage {
   std::vector<std::uint32_t> copies;  ///< by site
   std::uint32_t site_count = 0, line_count = 0;
   std::uint32_t warps_of_block = 0;
+  bool is_async = false;  ///< has asynchronous copies or wgmma: these share the data stage
 };
 
 /// Fails when a program does not fit the issue word (65,535 instructions, sites, lines), jumps
-/// outside itself, runs past its end or names a site without a layout.
-Expected<KernelImage> decode(const Program& program);
+/// outside itself, runs past its end, names a site without a layout or a matrix shape that there is
+/// not.
+Expected<KernelImage> decode(const Program& program, const TensorParams& tensor = {});
 
 /// What all SMs of a launch count together, by instruction and by source line.
 struct LaunchProfile {

@@ -56,7 +56,7 @@ std::uint16_t request_kind(Action action) {
 
 }  // namespace
 
-Lsu::Lsu(const MioParams& p, std::int64_t l1_bytes)
+Lsu::Lsu(const MioParams& p, std::int64_t l1_bytes, bool shares_data_stage)
     : mio_depth_(static_cast<std::uint32_t>(p.queue)),
       l1_tags_(static_cast<std::uint32_t>(p.l1_tags)),
       l1_latency_(static_cast<std::uint32_t>(p.l1_latency)),
@@ -64,12 +64,18 @@ Lsu::Lsu(const MioParams& p, std::int64_t l1_bytes)
       request_interval_(static_cast<std::uint32_t>(p.request_interval)),
       invalidate_cycles_(static_cast<std::uint32_t>(p.invalidate_cycles)),
       limit_(static_cast<std::uint32_t>(p.outstanding_lines)),
+      copy_limit_(static_cast<std::uint32_t>(p.copies)),
+      shares_data_stage_(shares_data_stage),
       mio_starts_(kSubCores * mio_depth_, 0),
       lg_starts_(static_cast<std::size_t>(p.lg_queue), 0),
-      l1_(l1_bytes, p.l1_ways) {}
+      l1_(l1_bytes, p.l1_ways),
+      data_stage_(static_cast<std::uint32_t>(p.shared_bytes_per_cycle)) {}
 
 std::uint32_t Lsu::enter_mio(std::uint32_t sub_core, std::uint32_t now, std::uint32_t passes) {
-  const std::uint32_t start = std::max(now + 1, data_stage_free_);
+  std::uint32_t start = std::max(now + 1, data_stage_free_);
+  if (shares_data_stage_) {
+    start = std::max(start, move_shared(now, start, passes * memory::kLineBytes) - passes);
+  }
   data_stage_free_ = start + passes;
   std::uint32_t& next = mio_next_[sub_core];
   mio_starts_[sub_core * mio_depth_ + next] = start;
@@ -80,6 +86,8 @@ std::uint32_t Lsu::enter_mio(std::uint32_t sub_core, std::uint32_t now, std::uin
 void Lsu::count(Action action, const WarpFootprint& f) {
   switch (action) {
     case Action::kLoad:
+    case Action::kCopy:
+    case Action::kCopyBypass:
       ++counters_.load_requests;
       counters_.load_sectors += f.sectors;
       break;
@@ -97,9 +105,29 @@ void Lsu::count(Action action, const WarpFootprint& f) {
 std::uint32_t Lsu::access(Action action, const WarpRef& who, const WarpFootprint& footprint,
                           std::uint32_t served, std::uint32_t now) {
   if (footprint.count == 0) return served + 1;
-  count(action, footprint);
   const std::uint32_t id = take(accesses_, free_accesses_);
-  accesses_[id] = {who, action, 0, 0};
+  accesses_[id] = {who, action, 0, 0, 0};
+  return begin(id, footprint, served, now);
+}
+
+std::uint32_t Lsu::copy(Action action, const WarpRef& who, const WarpFootprint& f,
+                        std::uint32_t lane_bytes, std::uint32_t served, std::uint32_t now) {
+  std::uint32_t filled = served + 1;
+  if (const std::uint32_t zeros = (kWarpLanes - f.lanes) * lane_bytes; zeros > 0) {
+    counters_.wavefronts += (zeros + memory::kLineBytes - 1) / memory::kLineBytes;
+    filled = move_shared(now, served, zeros);
+  }
+  if (f.count == 0) return filled;
+  const std::uint32_t id = take(accesses_, free_accesses_);
+  accesses_[id] = {who, action, static_cast<std::uint16_t>(f.lanes * lane_bytes), 0, 0};
+  return begin(id, f, served, now);
+}
+
+/// An access reaches the L1: returns the cycle of its end if that is known, else kBlocked.
+std::uint32_t Lsu::begin(std::uint32_t id, const WarpFootprint& footprint, std::uint32_t served,
+                         std::uint32_t now) {
+  const Action action = accesses_[id].action;
+  count(action, footprint);
   const std::uint32_t slot = lg_next_;
   if (++lg_next_ == lg_starts_.size()) lg_next_ = 0;
   if (!waiting_.empty() || !has_room(action, footprint.lines)) {
@@ -109,9 +137,16 @@ std::uint32_t Lsu::access(Action action, const WarpRef& who, const WarpFootprint
   lg_starts_[slot] = std::max(served, tag_stage_free_);
   serve(id, {footprint.requests.data(), footprint.count, footprint.lines, passes(footprint)},
         lg_starts_[slot], now);
-  if (accesses_[id].left > 0) return kBlocked;
+  Access& a = accesses_[id];
+  if (a.left > 0) return kBlocked;
   free_accesses_.push_back(id);
-  return accesses_[id].ready;
+  return is_copy(action) ? end_copy(a, now) : a.ready;
+}
+
+/// What a copy brings has come: it is written to shared memory. Returns the cycle after the last.
+std::uint32_t Lsu::end_copy(Access& a, std::uint32_t now) {
+  --copies_;
+  return move_shared(now, std::max(a.ready, now), a.copied);
 }
 
 void Lsu::defer(std::uint32_t access, std::uint32_t queue_slot, std::uint32_t served,
@@ -136,12 +171,15 @@ void Lsu::serve(std::uint32_t access, const Requests& f, std::uint32_t start, st
   tag_stage_free_ = start + f.passes;
   accesses_[access].ready = start + f.passes - 1 + l1_latency_;
   const Action action = accesses_[access].action;
+  copies_ += is_copy(action);
   std::uint32_t at = std::max(start, now);
   for (std::uint32_t i = 0; i < f.count; ++i) {
     const SectorRequest& r = f.first[i];
     for_each_part(r, [&](std::uint64_t address, std::uint32_t sectors) {
-      if (action == Action::kLoad) {
+      if (action == Action::kLoad || action == Action::kCopy) {
         load_part(access, address, sectors, at);
+      } else if (action == Action::kCopyBypass) {
+        bypass_part(access, address, sectors, at);
       } else {
         if (action != Action::kStore) l1_.drop(address);
         send(access, address, sectors, r.passes, at, access);
@@ -174,9 +212,17 @@ void Lsu::load_part(std::uint32_t access, std::uint64_t address, std::uint32_t s
     free_requests_.push_back(id);
     return;
   }
-  requests_[id] = {address, lines, static_cast<std::uint16_t>(missing), true, access, kNone};
+  requests_[id] = {address, lines, static_cast<std::uint16_t>(missing), true, false, access, kNone};
   outstanding_ += lines_in(missing);
   send(access, address, missing, 0, at, id);
+}
+
+void Lsu::bypass_part(std::uint32_t access, std::uint64_t address, std::uint32_t sectors,
+                      std::uint32_t at) {
+  const std::uint32_t id = take(requests_, free_requests_);
+  requests_[id] = {address, {}, static_cast<std::uint16_t>(sectors), true, true, access, kNone};
+  outstanding_ += lines_in(sectors);
+  send(access, address, sectors, 0, at, id);
 }
 
 void Lsu::send(std::uint32_t access, std::uint64_t address, std::uint32_t sectors,
@@ -206,8 +252,13 @@ void Lsu::wait_for(std::uint32_t request, std::uint32_t access) {
 void Lsu::arrived(std::uint32_t access, std::uint32_t now) {
   Access& a = accesses_[access];
   if (--a.left > 0) return;
-  const bool store = a.action == Action::kStore || a.action == Action::kReduction;
-  completions_.push_back({a.who, store, std::max(a.ready, now + fill_latency_)});
+  a.ready = std::max(a.ready, now + fill_latency_);
+  if (is_copy(a.action)) {
+    completions_.push_back({a.who, Completion::kCopy, end_copy(a, now)});
+  } else {
+    const bool store = a.action == Action::kStore || a.action == Action::kReduction;
+    completions_.push_back({a.who, store ? Completion::kStore : Completion::kResult, a.ready});
+  }
   free_accesses_.push_back(access);
 }
 
@@ -239,7 +290,7 @@ void Lsu::fill(std::uint32_t request, std::uint32_t now) {
   outstanding_ -= lines_in(r.sectors);
   for (std::uint32_t i = 0; i < r.lines.size(); ++i) {
     const auto mask = static_cast<std::uint8_t>((r.sectors >> (i * kSectorsOfLine)) & 0xfu);
-    if (mask) l1_.fill(r.lines[i], r.address + i * memory::kLineBytes, mask);
+    if (mask && !r.bypass) l1_.fill(r.lines[i], r.address + i * memory::kLineBytes, mask);
   }
   arrived(r.access, now);
   for (std::uint32_t w = r.waiters; w != kNone;) {
@@ -258,9 +309,13 @@ void Lsu::serve_waiting(std::uint32_t now) {
     const std::uint32_t start = std::max({now, d.served, tag_stage_free_});
     lg_starts_[d.queue_slot] = start;
     serve(d.access, {deferred_.data() + deferred_first_, d.count, d.lines, d.passes}, start, now);
-    const Access& a = accesses_[d.access];
+    Access& a = accesses_[d.access];
     if (a.left == 0) {
-      completions_.push_back({a.who, false, a.ready});
+      if (is_copy(a.action)) {
+        completions_.push_back({a.who, Completion::kCopy, end_copy(a, now)});
+      } else {
+        completions_.push_back({a.who, Completion::kResult, a.ready});
+      }
       free_accesses_.push_back(d.access);
     }
     drop_first_deferred();

@@ -12,6 +12,7 @@
 #include "models/gpu/core/l1_cache.h"
 #include "models/gpu/program/footprint.h"
 #include "models/memory/messages.h"
+#include "models/network/bandwidth_calendar.h"
 #include "sim/engine/link.h"
 
 namespace xpusim::gpu {
@@ -35,10 +36,12 @@ struct WarpRef {
   std::uint8_t sub_core = 0, warp = 0, scoreboard = kNoScoreboard, block = 0;
 };
 
-/// An access that is complete: its result is written at `ready`, or its stores are performed.
+/// An access that is complete: its result is written at `ready`, its stores are performed, or what
+/// it copies is in shared memory (then WarpRef::scoreboard is the number of the copy's group).
 struct Completion {
+  enum Kind : std::uint8_t { kResult, kStore, kCopy };
   WarpRef who;
-  bool store = false;
+  Kind kind = kResult;
   std::uint32_t ready = 0;
 };
 
@@ -46,11 +49,14 @@ struct Completion {
 /// 128 bytes a cycle). Global memory instructions go on to the L1's own queue, whose tag stage
 /// takes a cycle a wavefront, and from there to the memory system, a message for what misses of
 /// each aligned 512 bytes. Stages are timestamps; only what waits for room among the outstanding
-/// lines is a real queue. Left out: the write-back port of the register file, replays of
-/// misaligned vectors, and the sharing of the data stage between global and shared memory.
+/// lines is a real queue. In programs with wgmma or asynchronous copies, these and the MIO share
+/// the bandwidth of the data stage (a calendar: wgmma books what it will read when its turn comes).
+/// Left out: the write-back port of the register file, replays of misaligned vectors, and the
+/// sharing of the data stage between global and shared memory.
 class Lsu {
  public:
-  Lsu(const MioParams& p, std::int64_t l1_bytes);
+  /// `shares_data_stage`: the program has wgmma or asynchronous copies.
+  Lsu(const MioParams& p, std::int64_t l1_bytes, bool shares_data_stage = false);
   void connect(engine::OutPort& memory, std::uint32_t component_id) {
     memory_ = &memory;
     component_ = component_id;
@@ -76,6 +82,16 @@ class Lsu {
   /// known (all hits, or no active lane), else kBlocked: a completion will come.
   std::uint32_t access(Action action, const WarpRef& who, const WarpFootprint& footprint,
                        std::uint32_t served, std::uint32_t now);
+
+  /// The same of an asynchronous copy of `lane_bytes` a lane: the cycle at which they lie in shared
+  /// memory. Lanes that are off are filled with zeros at once.
+  std::uint32_t copy(Action action, const WarpRef& who, const WarpFootprint& footprint,
+                     std::uint32_t lane_bytes, std::uint32_t served, std::uint32_t now);
+
+  /// Books bytes of shared memory at `now` from cycle `ready` on; returns the cycle after the last.
+  std::uint32_t move_shared(std::uint32_t now, std::uint32_t ready, std::uint32_t bytes) {
+    return static_cast<std::uint32_t>(data_stage_.book(now, ready, bytes)) + 1;
+  }
 
   /// The L1 forgets its lines; its tag stage is taken for that long. Returns the cycle of the end.
   std::uint32_t invalidate(std::uint32_t served);
@@ -105,6 +121,7 @@ class Lsu {
   struct Access {  // complete when `left` requests have come
     WarpRef who;
     Action action = Action::kLoad;
+    std::uint16_t copied = 0;  // bytes that a copy writes to shared memory
     std::uint32_t left = 0, ready = 0;
   };
   /// A load's message that has left, by its tag: as few as lines may be outstanding, so that the L1
@@ -113,7 +130,7 @@ class Lsu {
     std::uint64_t address = 0;
     std::array<L1Cache::Line, 4> lines{};
     std::uint16_t sectors = 0;
-    bool live = false;
+    bool live = false, bypass = false;
     std::uint32_t access = kNone;   // that sent it
     std::uint32_t waiters = kNone;  // others that wait for it
   };
@@ -129,6 +146,8 @@ class Lsu {
     std::uint32_t count, lines, passes;
   };
 
+  std::uint32_t begin(std::uint32_t id, const WarpFootprint& footprint, std::uint32_t served,
+                      std::uint32_t now);
   void serve(std::uint32_t access, const Requests& requests, std::uint32_t start,
              std::uint32_t now);
   void defer(std::uint32_t access, std::uint32_t queue_slot, std::uint32_t served,
@@ -137,20 +156,27 @@ class Lsu {
   void serve_waiting(std::uint32_t now);
   void load_part(std::uint32_t access, std::uint64_t address, std::uint32_t sectors,
                  std::uint32_t at);
+  void bypass_part(std::uint32_t access, std::uint64_t address, std::uint32_t sectors,
+                   std::uint32_t at);
   void send(std::uint32_t access, std::uint64_t address, std::uint32_t sectors,
             std::uint16_t passes, std::uint32_t at, std::uint32_t tag);
   void fill(std::uint32_t request, std::uint32_t now);
   void wait_for(std::uint32_t request, std::uint32_t access);
   void arrived(std::uint32_t access, std::uint32_t now);
+  std::uint32_t end_copy(Access& a, std::uint32_t now);
   void count(Action action, const WarpFootprint& footprint);
+  static bool is_copy(Action a) { return a == Action::kCopy || a == Action::kCopyBypass; }
   bool has_room(Action action, std::uint32_t lines) const {
-    return action != Action::kLoad || outstanding_ == 0 || outstanding_ + lines <= limit_;
+    if (is_copy(action) && copies_ >= copy_limit_) return false;
+    const bool reads = action == Action::kLoad || is_copy(action);
+    return !reads || outstanding_ == 0 || outstanding_ + lines <= limit_;
   }
 
   engine::OutPort* memory_ = nullptr;
   std::uint32_t component_ = 0;
   std::uint32_t mio_depth_, l1_tags_, l1_latency_, fill_latency_, request_interval_,
-      invalidate_cycles_, limit_;
+      invalidate_cycles_, limit_, copy_limit_;
+  bool shares_data_stage_;
 
   std::uint32_t data_stage_free_ = 0, tag_stage_free_ = 0, port_free_ = 0;
   std::array<std::uint32_t, kSubCores> mio_next_{};
@@ -159,7 +185,8 @@ class Lsu {
   std::uint32_t lg_next_ = 0;
 
   L1Cache l1_;
-  std::uint32_t outstanding_ = 0;  // lines of loads
+  std::uint32_t outstanding_ = 0;  // lines of loads and copies
+  std::uint32_t copies_ = 0;       // that have not come
   std::vector<Access> accesses_;
   std::vector<Request> requests_;
   std::vector<Waiter> waiters_;
@@ -169,6 +196,7 @@ class Lsu {
   std::size_t deferred_first_ = 0;
   std::vector<Completion> completions_;
   LsuCounters counters_;
+  network::BandwidthCalendar data_stage_;  // where shares_data_stage_
 };
 
 }  // namespace xpusim::gpu

@@ -41,6 +41,41 @@ struct PipeParams {
   }
 };
 
+/// The tensor core of a sub-core. Rates are of 16-bit factors; half as wide ones go twice as fast.
+struct TensorParams {
+  std::int64_t wgmma_flops = 1024, mma_flops = 683, fp64_flops = 64;
+  std::int64_t mma_latency = 27, wgmma_interval = 4, wgmma_register_interval = 9;
+  std::int64_t wgmma_queue = 6, wgmma_tail = 46, wgmma_register_tail = 33, arrive_latency = 4;
+
+  static constexpr auto schema() {
+    using config::field, config::Unit;
+    using P = TensorParams;
+    return std::tuple{
+        field("wgmma_flops", &P::wgmma_flops, Unit::kCount,
+              "operations a cycle in wgmma, 16-bit factors", 1, 1 << 20),
+        field("mma_flops", &P::mma_flops, Unit::kCount,
+              "operations a cycle in mma.sync, 16-bit factors", 1, 1 << 20),
+        field("fp64_flops", &P::fp64_flops, Unit::kCount, "operations a cycle in mma.sync, f64", 1,
+              1 << 20),
+        field("mma_latency", &P::mma_latency, Unit::kCycles,
+              "mma.sync: issue to result, beyond the cycles it keeps the core", 1, 1000),
+        field("wgmma_interval", &P::wgmma_interval, Unit::kCycles,
+              "cycles between two wgmmas of a sub-core, left factor in shared memory", 1, 64),
+        field("wgmma_register_interval", &P::wgmma_register_interval, Unit::kCycles,
+              "the same, left factor in registers", 1, 64),
+        field("wgmma_queue", &P::wgmma_queue, Unit::kCount,
+              "wgmmas that a sub-core may have under way", 1, 64),
+        field("wgmma_tail", &P::wgmma_tail, Unit::kCycles,
+              "end of a wgmma on the core to its completion, left factor in shared memory", 0,
+              1000),
+        field("wgmma_register_tail", &P::wgmma_register_tail, Unit::kCycles,
+              "the same, left factor in registers", 0, 1000),
+        field("arrive_latency", &P::arrive_latency, Unit::kCycles,
+              "WARPGROUP.ARRIVE: last warp to release", 1, 1000),
+    };
+  }
+};
+
 /// The memory input/output unit, the load/store unit and the L1 of an SM.
 struct MioParams {
   std::int64_t issue_interval = 2, queue = 8, lg_queue = 12;
@@ -49,6 +84,7 @@ struct MioParams {
   std::int64_t barrier_latency = 30, membar_latency = 186;
   std::int64_t l1_latency = 33, l1_ways = 4, l1_tags = 4, outstanding_lines = 640;
   std::int64_t request_interval = 1, fill_latency = 12, invalidate_cycles = 150;
+  std::int64_t copies = 256, shared_bytes_per_cycle = 128, proxy_fence_latency = 13;
 
   static constexpr auto schema() {
     using config::field, config::Unit;
@@ -85,6 +121,13 @@ struct MioParams {
               "arrival of the last response to the result", 1, 1000),
         field("invalidate", &P::invalidate_cycles, Unit::kCycles,
               "time that CCTL.IVALL keeps the L1's tag stage", 1, 10000),
+        field("copies", &P::copies, Unit::kCount,
+              "cp.async instructions that an SM may have under way", 1, 65536),
+        field("shared_bytes_per_cycle", &P::shared_bytes_per_cycle, Unit::kCount,
+              "bytes of shared memory that wgmma, asynchronous copies and the MIO move together", 1,
+              2047),
+        field("proxy_fence_latency", &P::proxy_fence_latency, Unit::kCycles,
+              "FENCE.VIEW.ASYNC: issue to the next instruction", 1, 1000),
     };
   }
 };
@@ -118,6 +161,7 @@ struct SmParams {
   std::int64_t registers = 65536, shared_bytes = 233472, shared_reserved_bytes = 1024;
   std::int64_t l1_bytes = 262144;
   PipeParams pipes;
+  TensorParams tensor;
   MioParams mio;
   FetchParams fetch;
 
@@ -135,6 +179,7 @@ struct SmParams {
               "shared memory that the system takes for each block", 0, 65536),
         field("l1", &P::l1_bytes, Unit::kBytes, "L1 and shared memory together", 4096, 1 << 20),
         group("pipes", &P::pipes, "arithmetic pipes of a sub-core"),
+        group("tensor", &P::tensor, "tensor core of a sub-core"),
         group("mio", &P::mio, "MIO, load/store unit and L1"),
         group("fetch", &P::fetch, "instruction and constant caches"),
     };

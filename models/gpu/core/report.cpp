@@ -11,7 +11,42 @@ namespace xpusim::gpu {
 
 namespace {
 
+constexpr std::uint64_t kWavefrontBytes = 128;
 constexpr std::size_t kStalls = static_cast<std::size_t>(Stall::kCount);
+
+bool has(const Program& program, std::initializer_list<Opcode> ops) {
+  return std::any_of(program.code.begin(), program.code.end(), [&](const Instruction& in) {
+    return std::find(ops.begin(), ops.end(), in.op) != ops.end();
+  });
+}
+
+/// What the matrix instructions of a launch amount to.
+struct TensorWork {
+  std::uint64_t core_cycles = 0;   ///< summed over the tensor cores
+  std::uint64_t shared_bytes = 0;  ///< that wgmma read
+  std::uint64_t macs_8bit = 0, macs_16bit = 0, macs_tf32 = 0, macs_f64 = 0;
+};
+
+TensorWork count_tensor_work(const Program& program, const KernelImage& image,
+                             const LaunchProfile& profile) {
+  TensorWork work;
+  for (std::size_t pc = 0; pc < program.code.size(); ++pc) {
+    const IssueWord& word = image.code[pc];
+    if (word.action != Action::kMatrix && word.action != Action::kWgmma) continue;
+    const std::uint64_t n = profile.executed[pc];
+    const MmaShape& s = program.code[pc].mma;
+    const std::uint64_t macs = n * s.m * s.n * s.k;
+    const bool quarter = word.action == Action::kWgmma;
+    work.core_cycles += n * word.vector;
+    if (quarter) work.shared_bytes += n * word.target;
+    std::uint64_t& sum = s.bits == 8    ? work.macs_8bit
+                         : s.bits == 16 ? work.macs_16bit
+                         : s.bits == 32 ? work.macs_tf32
+                                        : work.macs_f64;
+    sum += quarter ? macs / kWarpsOfWarpgroup : macs;
+  }
+  return work;
+}
 
 /// Warp instructions by the pipe that executes them.
 using PipeTotals = std::array<std::uint64_t, static_cast<std::size_t>(Pipe::kCount)>;
@@ -39,10 +74,8 @@ void put_instructions(stats::CounterSet& out, const PipeTotals& by_pipe) {
 /// Which banks the lanes meet in shared memory is not modelled: known only where nothing goes
 /// there.
 void put_bank_conflicts(stats::CounterSet& out, const Program& program) {
-  const bool shared = std::any_of(
-      program.code.begin(), program.code.end(),
-      [](const Instruction& in) { return in.op == Opcode::kLds || in.op == Opcode::kSts; });
-  if (shared) {
+  if (has(program, {Opcode::kLds, Opcode::kSts, Opcode::kLdsm, Opcode::kStsm, Opcode::kLdgsts,
+                    Opcode::kUtma})) {
     out.not_modelled("shared_bank_conflicts");
   } else {
     out.put("shared_bank_conflicts", std::uint64_t{0});
@@ -67,20 +100,21 @@ void put_memory(stats::CounterSet& out, const LsuCounters& l1, const memory::Mem
   out.not_modelled("dram_clock_hz");
 }
 
-void put_activity(stats::CounterSet& out, const ChipTotals& t, double sms) {
+void put_activity(stats::CounterSet& out, const ChipTotals& t, const TensorWork& tensor,
+                  double sms) {
   const auto issued = static_cast<double>(t.issued);
   const auto active = static_cast<double>(t.sub_core_active);
   out.put("sm_cycles_active_avg", static_cast<double>(t.sm_active) / sms);
   out.put("smsp_cycles_active_avg", active / (sms * kSubCores));
   out.ratio("warps_active_per_smsp", static_cast<double>(t.warp_cycles), active);
   out.ratio("issue_active_pct", issued, active, 100);
-  for (Stall s : {Stall::kBarrier, Stall::kLgThrottle, Stall::kLongScoreboard, Stall::kMathPipe,
-                  Stall::kMioThrottle, Stall::kShortScoreboard, Stall::kWait}) {
+  for (Stall s : {Stall::kBarrier, Stall::kGmma, Stall::kLgThrottle, Stall::kLongScoreboard,
+                  Stall::kMathPipe, Stall::kMioThrottle, Stall::kShortScoreboard, Stall::kWait}) {
     out.ratio("stall_" + std::string(name(s)),
               static_cast<double>(t.warp_stalls[static_cast<std::size_t>(s)]), issued);
   }
-  out.not_modelled("stall_gmma");
-  out.not_modelled("tensor_active_pct");
+  out.ratio("tensor_active_pct", static_cast<double>(tensor.core_cycles),
+            static_cast<double>(t.sm_active) * kSubCores, 100);
 }
 
 /// The profiler's limit by shared memory follows the carve-out that the driver chose, whose rule is
@@ -119,8 +153,8 @@ void put_lines(const Program& program, const KernelImage& image, const LaunchPro
   }
 }
 
-void put_energy(const GpuParams& params, const PipeTotals& by_pipe, const LsuCounters& l1,
-                const memory::MemoryCounters& m, run::LaunchReport& report) {
+void put_energy(const GpuParams& params, const PipeTotals& by_pipe, const TensorWork& tensor,
+                const LsuCounters& l1, const memory::MemoryCounters& m, run::LaunchReport& report) {
   using energy::GpuEvent;
   energy::EnergyMeter<GpuEvent> meter(energy::event_table(params.energy), params.energy.power);
   static constexpr std::pair<Pipe, GpuEvent> kPipes[] = {
@@ -130,6 +164,10 @@ void put_energy(const GpuParams& params, const PipeTotals& by_pipe, const LsuCou
       {Pipe::kUniform, GpuEvent::kUniform}, {Pipe::kControl, GpuEvent::kControl}};
   for (const auto& [pipe, event] : kPipes)
     meter.add(event, by_pipe[static_cast<std::size_t>(pipe)]);
+  meter.add(GpuEvent::kMac8Bit, tensor.macs_8bit);
+  meter.add(GpuEvent::kMac16Bit, tensor.macs_16bit);
+  meter.add(GpuEvent::kMacTf32, tensor.macs_tf32);
+  meter.add(GpuEvent::kMacF64, tensor.macs_f64);
   meter.add(GpuEvent::kL1Sector, l1.load_sectors + l1.store_sectors + l1.atomic_sectors);
   meter.add(GpuEvent::kSharedWavefront, l1.wavefronts);
   meter.add(GpuEvent::kNocSector, l1.sectors_done);
@@ -145,17 +183,14 @@ void put_energy(const GpuParams& params, const PipeTotals& by_pipe, const LsuCou
 
 /// What this launch met and the model leaves out; the classes' comments say more.
 void put_notes(const Program& program, run::LaunchReport& report) {
-  const auto has = [&](std::initializer_list<Opcode> ops) {
-    return std::any_of(program.code.begin(), program.code.end(), [&](const Instruction& in) {
-      return std::find(ops.begin(), ops.end(), in.op) != ops.end();
-    });
-  };
   auto& notes = report.notes;
-  if (has({Opcode::kLdg, Opcode::kStg, Opcode::kAtom, Opcode::kRed})) {
+  if (has(program, {Opcode::kLdg, Opcode::kStg, Opcode::kAtom, Opcode::kRed, Opcode::kLdgsts,
+                    Opcode::kUtma})) {
     notes.emplace_back("misses of the TLBs");
     notes.emplace_back("a limit on L2 misses under way");
   }
-  if (has({Opcode::kLds, Opcode::kSts})) notes.emplace_back("shared-memory bank conflicts");
+  if (has(program, {Opcode::kLds, Opcode::kSts}))
+    notes.emplace_back("shared-memory bank conflicts");
   if (program.shared_bytes > 0) notes.emplace_back("the driver's choice of the L1's carve-out");
   notes.emplace_back("constant-cache misses after an SM's first");
   notes.emplace_back("register bank conflicts");
@@ -186,7 +221,9 @@ ChipTotals totals(const Chip& chip) {
 void fill_report(Chip& chip, const GpuParams& params, const Program& program,
                  const KernelImage& image, const LaunchProfile& profile, const Occupancy& occupancy,
                  run::LaunchReport& report) {
-  const ChipTotals t = totals(chip);
+  ChipTotals t = totals(chip);
+  const TensorWork tensor = count_tensor_work(program, image, profile);
+  t.lsu.wavefronts += tensor.shared_bytes / kWavefrontBytes;
   const memory::MemoryCounters m = chip.memory().counters();
   stats::CounterSet out;
   out.put("cycles", report.cycles);
@@ -195,7 +232,7 @@ void fill_report(Chip& chip, const GpuParams& params, const Program& program,
   put_instructions(out, by_pipe);
   put_bank_conflicts(out, program);
   put_memory(out, t.lsu, m);
-  put_activity(out, t, static_cast<double>(chip.sms().size()));
+  put_activity(out, t, tensor, static_cast<double>(chip.sms().size()));
   put_occupancy(out, occupancy, program, params.sm);
   report.counters = out.entries();
   for (std::size_t r = 0; r < kStalls; ++r) {
@@ -206,7 +243,7 @@ void fill_report(Chip& chip, const GpuParams& params, const Program& program,
         {"gpu.sm.sub", std::string(name(reason)), cycles, std::string(meaning(reason))});
   }
   put_lines(program, image, profile, report);
-  put_energy(params, by_pipe, t.lsu, m, report);
+  put_energy(params, by_pipe, tensor, t.lsu, m, report);
   put_notes(program, report);
   for (const memory::PartUse& part : chip.memory().use(report.cycles))
     report.memory.push_back({std::string(part.name), part.mean, part.busiest});

@@ -89,7 +89,7 @@ void Sm::respond(const engine::Message& message, std::uint32_t now) {
   const bool was_full = shared_.lsu.lg_free() == kBlocked;
   for (const Completion& c : shared_.lsu.receive(message, now)) {
     sub_cores_[c.who.sub_core].complete(c);
-    if (!c.store) continue;
+    if (c.kind != Completion::kStore) continue;
     ResidentBlock& block = shared_.blocks[c.who.block];
     if (--block.stores_left == 0 && block.warps_left == 0) end_block(c.who.block, now);
   }
@@ -111,6 +111,7 @@ void Sm::start_block(std::uint64_t index, std::uint32_t now) {
   block.warps_left = shared_.image.warps_of_block;
   block.stores_left = 0;
   block.at_barrier = 0;
+  block.at_arrive.fill(0);
   if (resident_++ == 0) active_since_ = now;
   shared_.source.begin(index, block.run);
   if (shared_.source.failed()) {

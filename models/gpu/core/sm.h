@@ -22,8 +22,7 @@ enum DispatchKind : std::uint16_t {
 /// Four sub-cores, the MIO with the L1, the instruction path and the slots for resident blocks. A
 /// block is executed functionally when it becomes resident (BlockSource), its warps then replay
 /// what they touch and how they branch. Its slot is free again when all warps have exited and all
-/// its stores are performed. Left out: tensor cores, asynchronous copies, clusters, and local
-/// memory.
+/// its stores are performed. Left out: TMA, clusters, and local memory.
 ///
 /// What an SM sends is under way for many cycles, so nobody need know it before. An SM therefore
 /// keeps what arrives and works through a window of cycles at its end, each message and instruction

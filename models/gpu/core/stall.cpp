@@ -6,11 +6,23 @@ namespace xpusim::gpu {
 
 std::string_view name(Stall reason) {
   static constexpr std::array<std::string_view, static_cast<std::size_t>(Stall::kCount)> kNames{
-      "issued",       "long_scoreboard",  "short_scoreboard",
-      "wait",         "barrier",          "math_pipe_throttle",
-      "lg_throttle",  "mio_throttle",     "no_instruction",
-      "imc_miss",     "branch_resolving", "membar",
-      "not_selected", "launch",           "no_warp",
+      "issued",
+      "long_scoreboard",
+      "short_scoreboard",
+      "wait",
+      "barrier",
+      "math_pipe_throttle",
+      "gmma",
+      "warpgroup_arrive",
+      "lg_throttle",
+      "mio_throttle",
+      "no_instruction",
+      "imc_miss",
+      "branch_resolving",
+      "membar",
+      "not_selected",
+      "launch",
+      "no_warp",
       "drain"};
   return kNames[static_cast<std::size_t>(reason)];
 }
@@ -23,6 +35,8 @@ std::string_view meaning(Stall reason) {
       "waits for a fixed latency",
       "waits for other warps of the block",
       "the arithmetic pipe is busy",
+      "the tensor core has as many wgmmas as it takes",
+      "waits for the warpgroup or its matrix products",
       "the queue for global memory is full",
       "the queue for shared memory and shuffles is full",
       "instructions are being fetched",

@@ -22,6 +22,8 @@ SubCore::SubCore(SmShared& sm, std::uint32_t index_of_sm)
     : code_(sm.image.code.data()),
       executed_(sm.profile.executed.data()),
       xu_starts_(static_cast<std::size_t>(sm.params.pipes.xu_queue)),
+      tensor_(sm.params.tensor),
+      async_(sm.image.is_async ? kWarpsOfSubCore : 0),
       sm_(sm),
       index_(index_of_sm),
       sites_(kWarpsOfSubCore * sm.image.site_count) {
@@ -32,6 +34,8 @@ SubCore::SubCore(SmShared& sm, std::uint32_t index_of_sm)
   interval_[index(Port::kFp64)] = cycles(p.fp64_interval);
   interval_[index(Port::kXu)] = 1;
   interval_[index(Port::kTensor)] = cycles(p.tensor_interval);
+  interval_[index(Port::kMatrix)] = 1;
+  interval_[index(Port::kWgmma)] = 1;
   interval_[index(Port::kUniform)] = cycles(p.uniform_interval);
   interval_[index(Port::kMio)] = cycles(sm.params.mio.issue_interval);
   interval_[index(Port::kLg)] = cycles(sm.params.mio.issue_interval);
@@ -44,6 +48,8 @@ SubCore::SubCore(SmShared& sm, std::uint32_t index_of_sm)
   latency_[index(Opcode::kShfl)] = cycles(m.shuffle_latency);
   latency_[index(Opcode::kLds)] = cycles(m.shared_latency);
   latency_[index(Opcode::kSts)] = cycles(m.shared_latency);
+  latency_[index(Opcode::kLdsm)] = cycles(m.shared_latency);
+  latency_[index(Opcode::kStsm)] = cycles(m.shared_latency);
   latency_[index(Opcode::kLdc)] = cycles(m.constant_latency);
 }
 
@@ -62,6 +68,10 @@ void SubCore::start_warp(std::uint32_t block, std::uint32_t in_block, std::uint3
   v.in_block = static_cast<std::uint8_t>(in_block);
   v.last = v.start = now;
   age_[w] = age;
+  if (!async_.empty()) {
+    async_[w].copies.clear();
+    async_[w].products.clear();
+  }
   std::fill_n(sites_.begin() + w * sm_.image.site_count, sm_.image.site_count, SiteState{});
   prepare(w, start, Stall::kLaunch);
   sm_.wake[index_] = std::min(sm_.wake[index_], std::max(time(w), now));
@@ -140,6 +150,8 @@ Stall SubCore::port_reason(Port port) const {
     case Port::kLg:
       return sm_.lsu.lg_free() > port_free_[index(Port::kMio)] ? Stall::kLgThrottle
                                                                : Stall::kMioThrottle;
+    case Port::kWgmma:
+      return Stall::kGmma;
     default:
       return Stall::kMathPipe;
   }
@@ -209,8 +221,26 @@ void SubCore::issue(std::uint32_t w, std::uint32_t now) {
     case Action::kStore:
     case Action::kAtomic:
     case Action::kReduction:
+    case Action::kCopy:
+    case Action::kCopyBypass:
       issue_global(w, in, now);
       break;
+    case Action::kCopyClose:
+      close_copies(w, in, now);
+      break;
+    case Action::kMatrix:
+      issue_matrix(v, in, now);
+      break;
+    case Action::kWgmma:
+      issue_wgmma(w, in, now);
+      break;
+    case Action::kCopyWait:
+    case Action::kWgArrive:
+    case Action::kWgWait:
+    case Action::kFence:
+      v.pc = static_cast<std::uint16_t>(target);
+      hold(w, in, now);
+      return;
     case Action::kInvalidate:
       issue_invalidate(v, in, now);
       break;
@@ -313,6 +343,10 @@ const char* SubCore::waiting_for() const {
         return "a warp waits at a block barrier";
       case Wait::kMembar:
         return "a warp waits for its stores";
+      case Wait::kWarpgroup:
+        return "a warp waits for its warpgroup";
+      case Wait::kCopies:
+        return "a warp waits for its asynchronous copies";
       default:
         break;
     }

@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/gpu/core/async_groups.h"
 #include "models/gpu/core/block_source.h"
 #include "models/gpu/core/fetch.h"
 #include "models/gpu/core/kernel_image.h"
 #include "models/gpu/core/lsu.h"
 #include "models/gpu/core/stall.h"
+#include "models/gpu/core/tensor_core.h"
 #include "sim/stats/ledger.h"
 
 namespace xpusim::gpu {
@@ -29,6 +31,8 @@ struct ResidentBlock {
   std::uint32_t warps_left = 0;   ///< that have not exited
   std::uint32_t stores_left = 0;  ///< accesses that are not yet performed
   std::uint64_t at_barrier = 0;   ///< bit sub_core * 16 + warp
+  /// The same of WARPGROUP.ARRIVE, by warpgroup.
+  std::array<std::uint64_t, kWarpsOfSubCore * kSubCores / kWarpsOfWarpgroup> at_arrive{};
 };
 
 /// What the sub-cores of an SM share.
@@ -39,7 +43,7 @@ struct SmShared {
         image(kernel),
         profile(counts),
         source(blocks_source),
-        lsu(p.mio, l1_bytes),
+        lsu(p.mio, l1_bytes, kernel.is_async),
         fetch(p.fetch, kernel.code.size()),
         blocks(static_cast<std::size_t>(p.blocks)) {
     wake.fill(kBlocked);
@@ -64,7 +68,8 @@ struct SmShared {
 /// youngest). A warp can issue when its stall count has run out, the scoreboards that its
 /// instruction waits for are clear, its line is fetched and the port is free; the control words
 /// that the compiler set are obeyed as they stand, registers are not looked at. Left out: register
-/// bank conflicts, the operand collector, dual issue, and replays.
+/// bank conflicts, the operand collector, dual issue, replays, and that HFMA2 and mma.sync share a
+/// pipe.
 class SubCore {
  public:
   using Ledger = stats::Ledger<Stall>;
@@ -86,7 +91,7 @@ class SubCore {
   }
 
   void complete(const Completion& c);
-  void leave_barrier(std::uint32_t warp, std::uint32_t at);
+  void leave_barrier(std::uint32_t warp, std::uint32_t at, Stall why);
   void lg_queue_free(std::uint32_t at);  ///< of the L1: the first cycle with room
   /// Charges what is left, at the end of a launch: no warp until `blocks_end`, drain until `end`.
   void finish(std::uint32_t blocks_end, std::uint32_t end);
@@ -100,7 +105,15 @@ class SubCore {
   const char* waiting_for() const;
 
  private:
-  enum class Wait : std::uint8_t { kNothing, kScoreboard, kBarrier, kMembar, kExited };
+  enum class Wait : std::uint8_t {
+    kNothing,
+    kScoreboard,
+    kBarrier,
+    kMembar,
+    kWarpgroup,
+    kCopies,
+    kExited
+  };
   struct SiteState {
     std::uint32_t next = 0;  ///< occurrences begun (control) or ended (memory)
     std::uint32_t left = 0;  ///< loops: iterations left
@@ -117,6 +130,12 @@ class SubCore {
     std::uint32_t last = 0;  ///< cycle up to which its life is accounted for
     std::uint32_t start = 0, earliest = 0;
     std::uint32_t stores = 0;  ///< accesses that are not yet performed
+  };
+
+  /// What a warp has under way beside its instructions.
+  struct AsyncWork {
+    AsyncGroups copies, products;
+    std::uint32_t pending = 0;  ///< groups of copies that a wait lets be under way
   };
 
   std::uint32_t pick(std::uint32_t now);
@@ -149,6 +168,15 @@ class SubCore {
   const exec::Access* access_of(Warp& v, std::uint32_t w, const IssueWord& in);
   std::int64_t decision_of(Warp& v, std::uint32_t site, std::uint32_t occurrence);
   bool branch_taken(std::uint32_t w, const IssueWord& in);
+  void issue_copy(std::uint32_t w, const IssueWord& in, const WarpFootprint& f,
+                  std::uint32_t served, std::uint32_t now);
+  void close_copies(std::uint32_t w, const IssueWord& in, std::uint32_t now);
+  void issue_matrix(Warp& v, const IssueWord& in, std::uint32_t now);
+  void issue_wgmma(std::uint32_t w, const IssueWord& in, std::uint32_t now);
+  void hold(std::uint32_t w, const IssueWord& in, std::uint32_t now);
+  void wait_for_copies(std::uint32_t w, const IssueWord& in, std::uint32_t now);
+  void check_copies(std::uint32_t w);
+  void arrive_warpgroup(std::uint32_t w, std::uint32_t now);
   void arrive(std::uint32_t w, std::uint32_t now);
   void release_barrier(ResidentBlock& block, std::uint32_t now);
   bool exits(std::uint32_t w, const IssueWord& in);
@@ -168,6 +196,8 @@ class SubCore {
   std::array<std::uint32_t, static_cast<std::size_t>(Opcode::kCount)> latency_{};
   std::vector<std::uint32_t> xu_starts_;  // when the special-function unit began the last ones
   std::uint32_t xu_next_ = 0, xu_free_ = 0;
+  TensorCore tensor_;
+  std::vector<AsyncWork> async_;  // by warp, where the program has such work
   std::uint32_t resident_ = 0, slots_used_ = 0, active_since_ = 0;
   SmShared& sm_;
   std::uint32_t index_;

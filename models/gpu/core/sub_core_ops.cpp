@@ -71,15 +71,21 @@ std::int64_t SubCore::decision_of(Warp& v, std::uint32_t site_number, std::uint3
 void SubCore::issue_global(std::uint32_t w, const IssueWord& in, std::uint32_t now) {
   Warp& v = warps_[w];
   WarpFootprint& f = sm_.footprint;
-  f.count = f.lines = f.wavefronts = 0;
+  f.count = f.lanes = f.lines = f.wavefronts = 0;
   if (const exec::Access* a = access_of(v, w, in)) {
     sm_.image.footprints[in.site].touch(*a, v.in_block, in.vector, f);
   }
   if (in.last_of_site) ++site(w, in.site).next;
-  const bool stores = in.action != Action::kLoad;
+  const bool copies = in.action == Action::kCopy || in.action == Action::kCopyBypass;
+  const bool stores = in.action != Action::kLoad && !copies;
   const std::uint32_t passes = stores ? sm_.lsu.passes(f) : 1u;
   const std::uint32_t served = sm_.lsu.enter_mio(index_, now, passes);
   raise(v, in.reads, served + cycles(sm_.params.mio.read_latency), false);
+  if (copies) {
+    issue_copy(w, in, f, served, now);
+    take_lg_port(now);
+    return;
+  }
   const WarpRef who{age_[w], static_cast<std::uint8_t>(index_), static_cast<std::uint8_t>(w),
                     in.sets, v.block};
   const std::uint32_t done = sm_.lsu.access(in.action, who, f, served, now);
@@ -139,12 +145,12 @@ void SubCore::release_barrier(ResidentBlock& block, std::uint32_t now) {
   const std::uint32_t at = now + cycles(sm_.params.mio.barrier_latency);
   for (std::uint64_t m = std::exchange(block.at_barrier, 0); m != 0; m &= m - 1) {
     const auto bit = static_cast<std::uint32_t>(__builtin_ctzll(m));
-    sm_.sub_cores[bit / kWarpsOfSubCore].leave_barrier(bit % kWarpsOfSubCore, at);
+    sm_.sub_cores[bit / kWarpsOfSubCore].leave_barrier(bit % kWarpsOfSubCore, at, Stall::kBarrier);
   }
 }
 
-void SubCore::leave_barrier(std::uint32_t w, std::uint32_t at) {
-  prepare(w, at, Stall::kBarrier);
+void SubCore::leave_barrier(std::uint32_t w, std::uint32_t at, Stall why) {
+  prepare(w, at, why);
   sm_.wake[index_] = std::min(sm_.wake[index_], time(w));
 }
 
@@ -173,7 +179,12 @@ void SubCore::complete(const Completion& c) {
   const std::uint32_t w = c.who.warp;
   Warp& v = warps_[w];
   if (!v.in_use || age_[w] != c.who.age || v.wait == Wait::kExited) return;
-  if (c.store) {
+  if (c.kind == Completion::kCopy) {
+    async_[w].copies.end(c.who.scoreboard, c.ready);
+    if (v.wait == Wait::kCopies) check_copies(w);
+    return;
+  }
+  if (c.kind == Completion::kStore) {
     if (--v.stores == 0 && v.wait == Wait::kMembar) {
       prepare(w, std::max(v.earliest, c.ready), Stall::kMembar);
       sm_.wake[index_] = std::min(sm_.wake[index_], time(w));
