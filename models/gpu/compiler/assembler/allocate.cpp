@@ -20,6 +20,9 @@ constexpr std::size_t kLinger = 2 * 12 + 1;
 
 std::size_t linger(Opcode op) { return op == Opcode::kMufu || op == Opcode::kShfl ? kLinger : 0; }
 
+/// Wider groups of registers (accumulators of wgmma) begin at multiples of this.
+constexpr std::size_t kWidestAlignment = 8;
+
 constexpr int kFileSizes[] = {255, kUniformRegisters, kPredicates};
 
 std::vector<Interval> live_intervals(const MachineCode& code, bool lingering) {
@@ -159,17 +162,17 @@ class Allocator {
     }
   }
   void place(const Tuple& members) {
-    const std::size_t n = members.size();
+    const std::size_t n = members.size(), step = std::min(n, kWidestAlignment);
     for (std::size_t m = 0; m < n; ++m) {
       for (VReg source : sources_[members[m]]) {
         if (!placed_[source] || code_.registers[source] != code_.registers[members[m]]) continue;
         const std::size_t at = where_.number[source];
-        if (at < m || (at - m) % n != 0 || !fits(members, at - m)) continue;
+        if (at < m || (at - m) % step != 0 || !fits(members, at - m)) continue;
         take(members, at - m);
         return;
       }
     }
-    for (std::size_t base = 0;; base += n) {
+    for (std::size_t base = 0;; base += step) {
       if (!fits(members, base)) continue;
       take(members, base);
       return;

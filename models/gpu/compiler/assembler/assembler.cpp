@@ -64,6 +64,10 @@ bool has_variable_latency(Opcode op) {
     case Opcode::kLds:
     case Opcode::kSts:
     case Opcode::kShfl:
+    case Opcode::kLdgsts:
+    case Opcode::kLdsm:
+    case Opcode::kStsm:
+    case Opcode::kMma:
       return true;
     default:
       return false;

@@ -14,6 +14,9 @@ bool is_memory(Opcode op) {
     case Opcode::kLds:
     case Opcode::kSts:
     case Opcode::kShfl:
+    case Opcode::kLdgsts:
+    case Opcode::kLdsm:
+    case Opcode::kStsm:
       return true;
     default:
       return false;

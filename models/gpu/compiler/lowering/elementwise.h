@@ -38,6 +38,14 @@ bool map_elements(Lowering& l, const kernel::Op& op, const Compute& compute) {
   return true;
 }
 
+/// The address that a pointer (or a register of a tile of pointers) stands for.
+Address address(Lowering& l, const kernel::Value& pointer, std::uint32_t reg);
+
+/// A word of the elements from `first` on: the register that holds just these, or what permutes put
+/// together (each joins two).
+VReg word_of(Lowering& l, const std::vector<Element>& elements, std::size_t first,
+             std::uint32_t count, std::uint32_t bits);
+
 /// A register that holds the element and may be redefined: its own if the op is the last to read
 /// the value, else a copy.
 VReg own_copy(Lowering& l, const kernel::Op& op, std::size_t operand, const Element& element);
@@ -82,6 +90,21 @@ bool lower_multiply_high(Lowering& l, const kernel::Op& op);
 bool lower_abs_int(Lowering& l, const kernel::Op& op);
 bool lower_fma(Lowering& l, const kernel::Op& op);
 bool lower_divide_int(Lowering& l, const kernel::Op& op);
+
+bool lower_local_alloc(Lowering& l, const kernel::Op& op);
+bool lower_local_dealloc(Lowering& l, const kernel::Op& op);
+bool lower_local_store(Lowering& l, const kernel::Op& op);
+bool lower_local_load(Lowering& l, const kernel::Op& op);
+bool lower_buffer_index(Lowering& l, const kernel::Op& op);
+bool lower_buffer_slice(Lowering& l, const kernel::Op& op);
+bool lower_buffer_view(Lowering& l, const kernel::Op& op);
+bool lower_async_copy(Lowering& l, const kernel::Op& op);
+bool lower_commit_group(Lowering& l, const kernel::Op& op);
+bool lower_async_wait(Lowering& l, const kernel::Op& op);
+bool lower_async_fence(Lowering& l, const kernel::Op& op);
+bool lower_warp_group_dot(Lowering& l, const kernel::Op& op);
+bool lower_warp_group_dot_wait(Lowering& l, const kernel::Op& op);
+bool lower_dot(Lowering& l, const kernel::Op& op);
 
 bool lower_load(Lowering& l, const kernel::Op& op);
 bool lower_store(Lowering& l, const kernel::Op& op);

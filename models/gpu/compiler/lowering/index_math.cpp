@@ -42,15 +42,42 @@ IndexMath::ThreadPart IndexMath::thread_part(const IndexForm& form) const {
     if (value == 0) continue;
     if (value < 0 || (value & (value - 1)) != 0) {
       part.odd_bits.emplace_back(static_cast<int>(bit), value);
-      continue;
+    } else {
+      add_bit(part, bit, value);
     }
-    const int shift = std::countr_zero(static_cast<std::uint64_t>(value)) - static_cast<int>(bit);
-    auto same = [&](const Segment& s) { return s.shift == shift; };
-    auto it = std::find_if(part.segments.begin(), part.segments.end(), same);
-    if (it == part.segments.end()) it = part.segments.insert(it, {shift, 0});
-    it->tid_bits |= 1u << bit;
   }
   return part;
+}
+
+/// `value`: a power of two.
+void IndexMath::add_bit(ThreadPart& part, std::size_t bit, std::int64_t value) {
+  const int shift = std::countr_zero(static_cast<std::uint64_t>(value)) - static_cast<int>(bit);
+  auto same = [&](const Segment& s) { return s.shift == shift; };
+  auto it = std::find_if(part.segments.begin(), part.segments.end(), same);
+  if (it == part.segments.end()) it = part.segments.insert(it, {shift, 0});
+  it->tid_bits |= 1u << bit;
+}
+
+VReg IndexMath::thread_offset(const std::vector<std::int64_t>& of_bits) {
+  auto [slot, fresh] = thread_offsets_.try_emplace(of_bits, kNoVReg);
+  if (!fresh) return slot->second;
+  ThreadPart part;
+  for (std::size_t bit = 0; bit < of_bits.size(); ++bit) {
+    for (std::int64_t rest = of_bits[bit]; rest != 0; rest &= rest - 1) {
+      add_bit(part, bit, rest & -rest);
+    }
+  }
+  return slot->second = thread_index(part, kNoVReg);
+}
+
+VReg IndexMath::exclusive_or(VReg reg, std::int64_t bits) {
+  if (bits == 0) return reg;
+  auto [slot, fresh] = turned_over_.try_emplace(std::pair{reg, bits}, kNoVReg);
+  if (fresh) {
+    slot->second =
+        b_.value(Opcode::kAlu, "LOP3", {reg}, static_cast<std::uint32_t>(bits) | 1u << 31);
+  }
+  return slot->second;
 }
 
 std::uint64_t IndexMath::masked_off(const ThreadPart& part) const {
@@ -146,15 +173,36 @@ VReg IndexMath::index(const IndexForm& form, std::uint32_t reg) {
   return indices_[key] = result;
 }
 
+std::pair<VReg, VReg> IndexMath::bytes_of(const Element& index, std::int64_t bytes) {
+  const auto key = std::tuple{index.reg, kNoScalar, bytes};
+  if (auto it = addresses_.find(key); it != addresses_.end()) return it->second;
+  const VReg low = b_.general(), high = b_.general();
+  const auto scale = static_cast<std::uint32_t>(bytes);
+  if (index.high == kNoVReg) {
+    b_.emit(Opcode::kFma, "IMAD.WIDE", {low, high}, {index.reg}, scale);
+  } else {
+    b_.emit(Opcode::kAlu, "SHF.L", {low}, {index.reg}, scale);
+    b_.emit(Opcode::kAlu, "SHF.L.U64.HI", {high}, {index.reg, index.high}, scale);
+  }
+  return addresses_[key] = {low, high};
+}
+
 Address IndexMath::address_of(const Element& index, ScalarId base, std::int64_t bytes) {
   const auto key = std::tuple{index.reg, base, bytes};
   if (auto it = addresses_.find(key); it != addresses_.end()) {
     return {it->second.first, it->second.second, 0};
   }
   const auto [low, high] = scalars_.pointer(base);
+  const bool moves = scalars_.is_moving_pointer(base);
+  const auto [offset, offset_high] = moves ? bytes_of(index, bytes) : std::pair{kNoVReg, kNoVReg};
   const VReg a = b_.general(), b = b_.general();
   b_.code().tie({a, b});
   const auto scale = static_cast<std::uint32_t>(bytes);
+  if (moves) {
+    b_.emit(Opcode::kAlu, "IADD3", {a}, {low, offset});
+    b_.emit(Opcode::kFma, "IMAD.X", {b}, {high, offset_high, a});
+    return {a, b, 0};  // good until the pointer moves on
+  }
   if (index.high == kNoVReg) {
     b_.emit(Opcode::kFma, "IMAD.WIDE", {a, b}, {index.reg, low, high}, scale);
   } else {

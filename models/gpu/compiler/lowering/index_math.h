@@ -27,12 +27,17 @@ class IndexMath {
   IndexMath(Builder& builder, ScalarGraph& scalars) : b_(builder), scalars_(scalars) {}
 
   VReg tid();
+  /// The exclusive or of values, one for each bit of tid that is set.
+  VReg thread_offset(const std::vector<std::int64_t>& of_bits);
+  /// The register with some of its bits turned over.
+  VReg exclusive_or(VReg reg, std::int64_t bits);
   /// The constant that a register adds to the index of its thread.
   static std::int64_t register_offset(const IndexForm& form, std::uint32_t reg);
   /// The index that a register holds; uniform ones may stay in a uniform register.
   VReg index(const IndexForm& form, std::uint32_t reg);
   Address address(const IndexForm& form, ScalarId base, std::int64_t bytes, std::uint32_t reg);
-  /// The address of an index in a register, or in two.
+  /// The address of an index in a register, or in two; from a pointer that moves, an addition to
+  /// the index's bytes, which stay the same.
   Address address_of(const Element& index, ScalarId base, std::int64_t bytes);
 
  private:
@@ -57,6 +62,7 @@ class IndexMath {
   };
 
   ThreadPart thread_part(const IndexForm& form) const;
+  static void add_bit(ThreadPart& part, std::size_t bit, std::int64_t value);
   /// Bits that masking tid clears and a constant may set instead; 0 if masking is no matter.
   std::uint64_t masked_off(const ThreadPart& part) const;
   bool covers(const IndexForm& form, const ThreadPart& part, std::int64_t offset) const;
@@ -65,12 +71,15 @@ class IndexMath {
   VReg masked(const Segment& segment, VReg also);
   VReg thread_index(const ThreadPart& part, VReg also);
   VReg with_scalar(const IndexForm& form, const ThreadPart& part);
+  std::pair<VReg, VReg> bytes_of(const Element& index, std::int64_t bytes);
   VReg compute(const IndexForm& form, std::int64_t offset);
 
   Builder& b_;
   ScalarGraph& scalars_;
   VReg tid_ = kNoVReg;
   std::map<int, VReg> shifted_;
+  std::map<std::vector<std::int64_t>, VReg> thread_offsets_;
+  std::map<std::pair<VReg, std::int64_t>, VReg> turned_over_;
   std::map<Key, VReg> indices_;
   std::map<std::tuple<VReg, ScalarId, std::int64_t>, std::pair<VReg, VReg>> addresses_;
 };

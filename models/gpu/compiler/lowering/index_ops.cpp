@@ -394,6 +394,17 @@ static Element add_indices(Lowering& l, const Element& a, const Element& b) {
   return {low, 0, 0, high};
 }
 
+/// A pointer in a pair of registers, so many elements on.
+static Element absolute(Lowering& l, const Element& pointer, const Element& index,
+                        std::int64_t bytes) {
+  Builder& b = l.builder();
+  const VReg low = b.general(), high = b.general();
+  b.code().tie({low, high});
+  b.emit(Opcode::kFma, "IMAD.WIDE", {low, high}, {index.reg, pointer.reg, pointer.high},
+         static_cast<std::uint32_t>(bytes));
+  return {low, 0, 0, high};
+}
+
 bool lower_add_pointer(Lowering& l, const kernel::Op& op) {
   const ValueState pointer = l.operand(op, 0);
   const ValueState index = l.operand(op, 1);
@@ -414,14 +425,27 @@ bool lower_add_pointer(Lowering& l, const kernel::Op& op) {
     to.layout = to.index.layout;
     return true;
   }
+  // What is the same in all threads moves the base; a constant becomes an immediate.
+  if (index.kind == ValueKind::kIndex && pointer.base != kNoScalar && is_scalar_form(index.index)) {
+    to.index.offset += index.index.offset;
+    if (index.index.scalar != kNoScalar) {
+      to.base = l.scalars().pointer_add(pointer.base, index.index.scalar, pointer.bytes);
+    }
+    return true;
+  }
   // An index in registers: added to what the pointer has so far.
   const bool plain = pointer.elements.empty() && is_scalar_form(pointer.index) &&
                      pointer.index.scalar == kNoScalar && pointer.index.offset == 0;
   const auto& indices = l.elements(*op.operands[1]);
+  if (pointer.elements.empty()) to.index.offset = 0;  // the elements hold it
   to.elements.clear();
   for (std::uint32_t r = 0; r < indices.size(); ++r) {
     Element i = l.whole(indices[r]);
     if (i.is_constant()) i.reg = l.in_register(i);
+    if (pointer.base == kNoScalar) {
+      to.elements.push_back(absolute(l, pointer.elements[r], i, pointer.bytes));
+      continue;
+    }
     if (plain) {
       to.elements.push_back(i);
       continue;

@@ -30,6 +30,8 @@ Lowering::Lowering(const kernel::Module& module, const kernel::Function& functio
       builder_(out_.code),
       scalars_(builder_),
       index_math_(builder_, scalars_),
+      shared_plan_(function),
+      uniform_(function),
       states_(function.value_count),
       uses_(function.value_count) {}
 
@@ -101,6 +103,7 @@ std::uint32_t Lowering::line_number(const SourcePosition& at) {
 
 bool Lowering::lower(const kernel::Op& op) {
   builder_.set_line(line_of(op));
+  current_ = &op;
   return find_lowering(op.name())(*this, op);
 }
 
@@ -127,7 +130,7 @@ Expected<Lowered> Lowering::run() {
     if (!lower(*op)) break;  // what follows may need what is missing
   }
   if (diagnostics_.has_errors()) return fail(std::move(diagnostics_));
-  out_.shared_bytes = shared_bytes_;
+  out_.shared_bytes = std::max(shared_bytes_, shared_plan_.bytes());
   return std::move(out_);
 }
 
@@ -233,16 +236,19 @@ VReg Lowering::predicate(const kernel::Value& mask, std::uint32_t reg) {
     const auto& all = elements(mask);
     return all[std::min<std::size_t>(reg, all.size() - 1)].reg;
   }
-  const std::uint32_t first = reg & ~static_cast<std::uint32_t>(s.mask_run - 1);
+  return predicate(s.comparisons, reg & ~static_cast<std::uint32_t>(s.mask_run - 1));
+}
+
+VReg Lowering::predicate(std::span<const Comparison> comparisons, std::uint32_t reg) {
   VReg previous = kNoVReg;
-  for (const Comparison& given : s.comparisons) {
+  for (const Comparison& given : comparisons) {
     Comparison simpler;
-    const Known known = simplify(given, first, simpler);
+    const Known known = simplify(given, reg, simpler);
     if (known == Known::kHolds) continue;
     const Comparison& c = known == Known::kUniform ? simpler : given;
-    const VReg left = index_math_.index(c.left, first);
+    const VReg left = index_math_.index(c.left, reg);
     const bool immediate = c.right.scalar == kNoScalar && !c.right.layout;
-    const VReg right = immediate ? kNoVReg : index_math_.index(c.right, first);
+    const VReg right = immediate ? kNoVReg : index_math_.index(c.right, reg);
     const auto key = std::tuple{left, right, previous, c.how, c.right.offset};
     auto [slot, fresh] = comparisons_.try_emplace(key, kNoVReg);
     if (fresh) {
@@ -316,5 +322,25 @@ bool Lowering::combine(const kernel::Op& op, std::span<const Element> left,
 }
 
 bool Lowering::take_shared_dirty() { return std::exchange(shared_dirty_, true); }
+
+void Lowering::barrier() {
+  builder_.emit(Opcode::kBar, "BAR.SYNC.DEFER_BLOCKING", {}, {}).effect = MemoryEffect::kBarrier;
+  shared_dirty_ = false;
+}
+
+void Lowering::use_shared(std::int64_t bytes) {
+  const std::int64_t others = current_ ? shared_plan_.bytes_at(*current_) : 0;
+  shared_bytes_ = std::max(shared_bytes_, others + bytes);
+}
+
+VReg Lowering::uniform(const IndexForm& form) {
+  ScalarId id = form.scalar;
+  if (id == kNoScalar) {
+    id = scalars_.constant(form.offset);
+  } else if (form.offset != 0) {
+    id = scalars_.add(id, scalars_.constant(form.offset));
+  }
+  return scalars_.uniform(id);
+}
 
 }  // namespace xpusim::gpu

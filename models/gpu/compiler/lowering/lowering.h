@@ -12,6 +12,8 @@
 #include "models/gpu/compiler/lowering/builder.h"
 #include "models/gpu/compiler/lowering/index_math.h"
 #include "models/gpu/compiler/lowering/scalars.h"
+#include "models/gpu/compiler/lowering/shared_plan.h"
+#include "models/gpu/compiler/lowering/uniform_values.h"
 #include "models/gpu/compiler/lowering/values.h"
 #include "sim/kernel/analysis/axis_info.h"
 
@@ -67,6 +69,8 @@ class Lowering {
 
   /// The predicate of a mask value for one register of its layout; kNoVReg: it holds in all lanes.
   VReg predicate(const kernel::Value& mask, std::uint32_t reg);
+  /// The same of a conjunction of comparisons.
+  VReg predicate(std::span<const Comparison> comparisons, std::uint32_t reg);
   /// A predicate that holds in the lanes of the block of which (tid & bits) == 0; computed once.
   VReg tid_bits_clear(std::uint32_t bits);
 
@@ -85,9 +89,17 @@ class Lowering {
   VReg descriptor();
   /// The base of shared memory in a uniform register; computed once.
   VReg shared_base();
-  void use_shared(std::int64_t bytes) { shared_bytes_ = std::max(shared_bytes_, bytes); }
+  const SharedPlan& shared_plan() const { return shared_plan_; }
+  /// Bytes that an op needs for itself, beyond the buffers that are alive.
+  void use_shared(std::int64_t bytes);
   /// Places a barrier before shared memory is used again.
   bool take_shared_dirty();
+  /// All threads of the block meet.
+  void barrier();
+  /// Whether the uniform datapath computes an integer.
+  bool is_uniform(const kernel::Value& value) const { return uniform_.contains(value); }
+  /// A closed form without coordinates in a uniform register.
+  VReg uniform(const IndexForm& form);
 
   std::size_t use_count(const kernel::Value& value) const { return uses_[value.id].size(); }
   const std::vector<const kernel::Op*>& users(const kernel::Value& value) const {
@@ -129,6 +141,9 @@ class Lowering {
   ScalarGraph scalars_;
   IndexMath index_math_;
   kernel::AxisAnalysis axes_;
+  SharedPlan shared_plan_;
+  UniformValues uniform_;
+  const kernel::Op* current_ = nullptr;  // that is being lowered
   Diagnostics diagnostics_;
   std::vector<Element> no_elements_;
   std::vector<ValueState> states_;                                    // [value id]

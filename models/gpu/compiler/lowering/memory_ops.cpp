@@ -5,20 +5,12 @@
 #include <bit>
 
 #include "models/gpu/compiler/lowering/elementwise.h"
+#include "models/gpu/compiler/lowering/memory_vectors.h"
 
 namespace xpusim::gpu {
 namespace {
 
 constexpr std::uint32_t kWordBytes = 4;
-
-/// How a tile access is cut into instructions.
-struct Vectors {
-  const kernel::LinearLayout* layout = nullptr;  // null: scalar
-  std::uint32_t elements = 1;                    // a vector
-  std::uint32_t words = 1;                       // registers a vector
-  std::uint32_t bytes = 4;                       // a vector
-  std::vector<std::uint32_t> first;              // [vector] its first register
-};
 
 std::string_view load_mnemonic(std::uint32_t bytes) {
   return bytes == 16  ? "LDG.E.128"
@@ -33,57 +25,6 @@ std::string_view store_mnemonic(std::uint32_t bytes) {
          : bytes == 4 ? "STG.E"
          : bytes == 2 ? "STG.E.U16"
                       : "STG.E.U8";
-}
-
-/// Cuts the access and describes it to the model of the memory system.
-bool cut(Lowering& l, const kernel::Op& op, const kernel::Value& pointer, const kernel::Value* mask,
-         bool may_widen, Vectors& v) {
-  const std::int64_t bytes = kernel::pointee_bytes(pointer.type);
-  if (bytes == 0 || bytes > 2 * kWordBytes) {
-    return l.error(op, "memory accesses of such elements are not yet lowered for the GPU");
-  }
-  SiteLayout& site = l.site_layout(l.site(op));
-  site = {};
-  site.copies = l.copy.of;
-  v.first = {0};
-  if (pointer.type->kind == kernel::TypeKind::kTensor) {
-    v.layout = l.layout(pointer.type, op);
-    if (!v.layout) return false;
-    const std::uint32_t dim = v.layout->fastest_dim();
-    if (may_widen) {
-      v.elements = kernel::vector_width(l.axes(), pointer, mask, v.layout->contiguous(dim), dim);
-    }
-    site.shape = v.layout->shape;
-    site.vector_dim = dim;
-    site.lane_bases = v.layout->lanes;
-    site.warp_bases = v.layout->warps;
-    site.skip_lanes = v.layout->copy_lanes();
-    site.skip_warps = v.layout->copy_warps();
-    const auto skip = static_cast<std::size_t>(std::countr_zero(v.elements));
-    for (std::size_t bit = skip; bit < v.layout->registers.size(); ++bit) {
-      if ((v.layout->copy_registers() >> bit) & 1u) continue;
-      site.reg_bases.push_back(v.layout->registers[bit]);
-      const std::size_t known = v.first.size();
-      for (std::size_t i = 0; i < known; ++i) v.first.push_back(v.first[i] | (1u << bit));
-    }
-  }
-  v.bytes = v.elements * static_cast<std::uint32_t>(bytes);
-  v.words = std::max(1u, v.bytes / kWordBytes);
-  site.vector_elements = v.elements;
-  site.vectors = static_cast<std::uint32_t>(v.first.size());
-  return true;
-}
-
-Address address(Lowering& l, const kernel::Value& pointer, std::uint32_t reg) {
-  const ValueState& s = l.state(pointer);
-  if (!s.elements.empty()) {
-    return l.index_math().address_of(s.elements[reg], s.base, s.bytes);
-  }
-  if (!s.index.layout) {
-    const auto [low, high] = l.scalars().pointer(s.base);
-    return {low, high, 0};
-  }
-  return l.index_math().address(s.index, s.base, s.bytes, reg);
 }
 
 /// A mask that is a constant true guards nothing.
@@ -161,27 +102,6 @@ void fill_copies(const Vectors& v, std::vector<Element>& result) {
   for (std::uint32_t r = 0; r < result.size(); ++r) result[r] = result[r & ~copies];
 }
 
-/// A word of the elements from `first` on: the register that holds just these, or what permutes put
-/// together (each joins two).
-VReg word_of(Lowering& l, const std::vector<Element>& elements, std::size_t first,
-             std::uint32_t count, std::uint32_t bits) {
-  const Element& lowest = elements[first];
-  if (count == 1) return l.in_register(lowest);
-  bool together = !lowest.is_constant();
-  for (std::uint32_t e = 0; e < count; ++e) {
-    const Element& one = elements[first + e];
-    together = together && one.reg == lowest.reg && one.shift == e * bits;
-  }
-  if (together) return lowest.reg;
-  VReg word = lowest.is_constant() ? l.in_register(lowest) : lowest.reg;
-  for (std::uint32_t e = 1; e < count; ++e) {
-    const Element& one = elements[first + e];
-    const VReg next = one.is_constant() ? l.in_register(one) : one.reg;
-    word = l.builder().value(Opcode::kAlu, "PRMT", {word, next}, e << 16 | one.shift);
-  }
-  return word;
-}
-
 /// The words of a vector to store, side by side: elements' own registers where that can be.
 std::vector<VReg> gather(Lowering& l, const Vectors& v, const std::vector<Element>& elements,
                          std::uint32_t first) {
@@ -241,11 +161,84 @@ void emit_ordered(Lowering& l, Opcode op, std::string_view mnemonic, VReg guard)
 
 }  // namespace
 
+bool cut_access(Lowering& l, const kernel::Op& op, const kernel::Value& pointer,
+                const kernel::Value* mask, bool may_widen, Vectors& v) {
+  const std::int64_t bytes = kernel::pointee_bytes(pointer.type);
+  if (bytes == 0 || bytes > 2 * kWordBytes) {
+    return l.error(op, "memory accesses of such elements are not yet lowered for the GPU");
+  }
+  SiteLayout& site = l.site_layout(l.site(op));
+  site = {};
+  site.copies = l.copy.of;
+  v.first = {0};
+  if (pointer.type->kind == kernel::TypeKind::kTensor) {
+    v.layout = l.layout(pointer.type, op);
+    if (!v.layout) return false;
+    const std::uint32_t dim = v.layout->fastest_dim();
+    if (may_widen) {
+      v.elements = kernel::vector_width(l.axes(), pointer, mask, v.layout->contiguous(dim), dim);
+    }
+    site.shape = v.layout->shape;
+    site.vector_dim = dim;
+    site.lane_bases = v.layout->lanes;
+    site.warp_bases = v.layout->warps;
+    site.skip_lanes = v.layout->copy_lanes();
+    site.skip_warps = v.layout->copy_warps();
+    const auto skip = static_cast<std::size_t>(std::countr_zero(v.elements));
+    for (std::size_t bit = skip; bit < v.layout->registers.size(); ++bit) {
+      if ((v.layout->copy_registers() >> bit) & 1u) continue;
+      site.reg_bases.push_back(v.layout->registers[bit]);
+      const std::size_t known = v.first.size();
+      for (std::size_t i = 0; i < known; ++i) v.first.push_back(v.first[i] | (1u << bit));
+    }
+  }
+  v.bytes = v.elements * static_cast<std::uint32_t>(bytes);
+  v.words = std::max(1u, v.bytes / kWordBytes);
+  site.vector_elements = v.elements;
+  site.vectors = static_cast<std::uint32_t>(v.first.size());
+  return true;
+}
+
+VReg word_of(Lowering& l, const std::vector<Element>& elements, std::size_t first,
+             std::uint32_t count, std::uint32_t bits) {
+  const Element& lowest = elements[first];
+  if (count == 1) return l.in_register(lowest);
+  bool together = !lowest.is_constant();
+  for (std::uint32_t e = 0; e < count; ++e) {
+    const Element& one = elements[first + e];
+    together = together && one.reg == lowest.reg && one.shift == e * bits;
+  }
+  if (together) return lowest.reg;
+  VReg word = lowest.is_constant() ? l.in_register(lowest) : lowest.reg;
+  for (std::uint32_t e = 1; e < count; ++e) {
+    const Element& one = elements[first + e];
+    const VReg next = one.is_constant() ? l.in_register(one) : one.reg;
+    word = l.builder().value(Opcode::kAlu, "PRMT", {word, next}, e << 16 | one.shift);
+  }
+  return word;
+}
+
+Address address(Lowering& l, const kernel::Value& pointer, std::uint32_t reg) {
+  const ValueState& s = l.state(pointer);
+  if (!s.elements.empty()) {
+    const Element& e = s.elements[s.elements.size() == 1 ? 0 : reg];
+    Address at = s.base == kNoScalar ? Address{e.reg, e.high, 0}
+                                     : l.index_math().address_of(e, s.base, s.bytes);
+    at.immediate += s.index.offset * s.bytes;
+    return at;
+  }
+  if (!s.index.layout) {
+    const auto [low, high] = l.scalars().pointer(s.base);
+    return {low, high, 0};
+  }
+  return l.index_math().address(s.index, s.base, s.bytes, reg);
+}
+
 bool lower_load(Lowering& l, const kernel::Op& op) {
   const kernel::Value* mask = mask_of(op, 1);
   const kernel::Value* other = op.operands.size() > 2 ? op.operands[2] : nullptr;
   Vectors v;
-  if (!cut(l, op, *op.operands[0], mask, true, v)) return false;
+  if (!cut_access(l, op, *op.operands[0], mask, true, v)) return false;
   std::vector<Element> result(v.layout ? v.layout->register_count() : 1);
   for (std::uint32_t n = 0; n < v.first.size(); ++n) load_vector(l, op, v, n, mask, other, result);
   fill_copies(v, result);
@@ -256,7 +249,7 @@ bool lower_load(Lowering& l, const kernel::Op& op) {
 bool lower_store(Lowering& l, const kernel::Op& op) {
   const kernel::Value* mask = mask_of(op, 2);
   Vectors v;
-  if (!cut(l, op, *op.operands[0], mask, true, v)) return false;
+  if (!cut_access(l, op, *op.operands[0], mask, true, v)) return false;
   if (!v.layout) {
     SiteLayout& site = l.site_layout(l.site(op));
     site.lane_zero_only = site.warp_zero_only = true;
@@ -287,7 +280,7 @@ bool lower_store(Lowering& l, const kernel::Op& op) {
 bool lower_atomic(Lowering& l, const kernel::Op& op) {
   const kernel::Value* mask = mask_of(op, 2);
   Vectors v;
-  if (!cut(l, op, *op.operands[0], mask, false, v)) return false;
+  if (!cut_access(l, op, *op.operands[0], mask, false, v)) return false;
   if (!v.layout) {
     SiteLayout& site = l.site_layout(l.site(op));
     site.lane_zero_only = site.warp_zero_only = true;

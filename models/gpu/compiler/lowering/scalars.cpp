@@ -25,6 +25,25 @@ ScalarId ScalarGraph::in_register(VReg reg, std::int64_t multiple, std::int64_t 
   return id;
 }
 
+ScalarId ScalarGraph::in_uniform_register(VReg reg) {
+  const ScalarId id = node(ScalarKind::kRegister, -1, -1, reg);
+  at(id).uniform = reg;
+  return id;
+}
+
+ScalarId ScalarGraph::in_register_pair(VReg low, VReg high) {
+  const ScalarId id = node(ScalarKind::kRegister, -1, -1, low);
+  at(id).general = low;
+  at(id).high = high;
+  return id;
+}
+
+bool ScalarGraph::is_moving_pointer(ScalarId id) const {
+  const Node& n = at(id);
+  if (n.kind == ScalarKind::kRegister) return n.high != kNoVReg;
+  return n.kind == ScalarKind::kPointerAdd && is_moving_pointer(n.left);
+}
+
 std::int64_t ScalarGraph::multiple_of(ScalarId id) const {
   constexpr std::int64_t kLargest = std::int64_t{1} << 31;
   const Node& n = at(id);
@@ -98,10 +117,17 @@ VReg ScalarGraph::uniform(ScalarId id) {
   if (at(id).uniform != kNoVReg) return at(id).uniform;
   VReg left = kNoVReg, right = kNoVReg;
   const Node n = at(id);
+  auto immediate = static_cast<std::uint32_t>(n.value);
   if (n.left >= 0) left = uniform(n.left);
-  if (n.right >= 0) right = uniform(n.right);
+  if (n.right >= 0) {
+    std::int64_t constant_right = 0;
+    if (is_constant(n.right, &constant_right)) {
+      immediate = static_cast<std::uint32_t>(constant_right);
+    } else {
+      right = uniform(n.right);
+    }
+  }
   const VReg result = b_.uniform();
-  const auto immediate = static_cast<std::uint32_t>(n.value);
   switch (n.kind) {
     case ScalarKind::kConstant:
       b_.emit(Opcode::kUniform, "UMOV", {result}, {}, immediate);
@@ -116,11 +142,12 @@ VReg ScalarGraph::uniform(ScalarId id) {
       b_.emit(Opcode::kUniform, "ULDC", {result}, {}, kGridParameter + immediate);
       break;
     case ScalarKind::kMultiply:
-      b_.emit(Opcode::kUniform, "UIMAD", {result}, {left, right});
+      b_.emit(Opcode::kUniform, "UIMAD", {result}, {left, right}, immediate);
       break;
     case ScalarKind::kSubtract:
     case ScalarKind::kAdd:
-      b_.emit(Opcode::kUniform, "UIADD3", {result}, {left, right}, n.kind == ScalarKind::kAdd);
+      b_.emit(Opcode::kUniform, "UIADD3", {result}, {left, right},
+              immediate ^ (n.kind == ScalarKind::kAdd ? 1u << 31 : 0));
       break;
     case ScalarKind::kRegister:
       b_.emit(Opcode::kUniform, "R2UR", {result}, {n.general});
@@ -213,13 +240,20 @@ std::pair<VReg, VReg> ScalarGraph::pointer(ScalarId id) {
     const bool add = n.kind == ScalarKind::kPointerAdd;
     std::pair<VReg, VReg> base{kNoVReg, kNoVReg};
     VReg index = kNoVReg;
+    std::int64_t step = 0;
+    const bool moves = add && is_moving_pointer(n.left);
+    const bool constant_step = moves && is_constant(n.right, &step);
     if (add) {
       base = pointer(n.left);
-      index = operand(n.right);
+      if (!constant_step) index = operand(n.right);
     }
     result = {b_.general(), b_.general()};
     b_.code().tie({result.first, result.second});
-    if (add) {
+    if (constant_step) {
+      const auto bytes = static_cast<std::uint32_t>(step * n.value);
+      b_.emit(Opcode::kAlu, "IADD3", {result.first}, {base.first}, bytes);
+      b_.emit(Opcode::kFma, "IMAD.X", {result.second}, {base.second, result.first});
+    } else if (add) {
       b_.emit(Opcode::kFma, "IMAD.WIDE", {result.first, result.second},
               {index, base.first, base.second}, static_cast<std::uint32_t>(n.value));
     } else {

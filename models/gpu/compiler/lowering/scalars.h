@@ -37,6 +37,10 @@ class ScalarGraph {
   ScalarId in_register(VReg reg);
   /// The same of a register that holds multiples of `multiple` below `below`.
   ScalarId in_register(VReg reg, std::int64_t multiple, std::int64_t below);
+  ScalarId in_uniform_register(VReg reg);
+  /// A 64-bit pointer that moves on in a loop.
+  ScalarId in_register_pair(VReg low, VReg high);
+  bool is_moving_pointer(ScalarId id) const;
   ScalarId multiply(ScalarId a, ScalarId b);
   ScalarId add(ScalarId a, ScalarId b);
   ScalarId subtract(ScalarId a, ScalarId b);
@@ -65,6 +69,7 @@ class ScalarGraph {
   }
 
   VReg general(ScalarId id);                   ///< 32 bits in a lane register
+  VReg uniform(ScalarId id);                   ///< 32 bits in a uniform register
   VReg operand(ScalarId id);                   ///< in whatever register is cheapest as a source
   std::pair<VReg, VReg> pointer(ScalarId id);  ///< 64 bits in a pair of lane registers
 
@@ -83,7 +88,6 @@ class ScalarGraph {
   ScalarId node(ScalarKind kind, ScalarId left, ScalarId right, std::int64_t value);
   Node& at(ScalarId id) { return nodes_[static_cast<std::size_t>(id)]; }
   const Node& at(ScalarId id) const { return nodes_[static_cast<std::size_t>(id)]; }
-  VReg uniform(ScalarId id);
   bool is_uniform(ScalarId id) const;
   void compute_general(ScalarId id);
   std::pair<VReg, VReg> pointer_by_uniform(ScalarId base, ScalarId index, std::int64_t bytes);

@@ -53,6 +53,14 @@ enum class ValueKind : std::uint8_t {
   kPointer,   ///< base pointer (scalar) + index * bytes
   kMask,      ///< conjunction of comparisons of closed forms, evaluated where it is used
   kElements,  ///< registers (predicates for i1)
+  kBuffer,    ///< a view of shared memory
+};
+
+/// A view of a buffer in shared memory: its bytes begin at `offset` from `address`, a uniform
+/// register (kNoVReg: from the beginning of the block's shared memory).
+struct BufferView {
+  VReg address = kNoVReg;
+  std::int64_t offset = 0;
 };
 
 struct ValueState {
@@ -64,7 +72,8 @@ struct ValueState {
   std::int64_t mask_run = 1;            ///< kMask: registers in a row under one bit
   std::vector<Element> elements;  ///< kElements: a register of the layout each; one for scalars
   const kernel::LinearLayout* layout = nullptr;  ///< null for scalars
-  bool alias = false;  ///< kElements: the registers are another value's too
+  BufferView buffer;             ///< kBuffer
+  bool alias = false;            ///< kElements: the registers are another value's too
 };
 
 }  // namespace xpusim::gpu

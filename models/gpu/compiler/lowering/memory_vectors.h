@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/gpu/compiler/lowering/lowering.h"
+
+namespace xpusim::gpu {
+
+/// How a tile access is cut into instructions.
+struct Vectors {
+  const kernel::LinearLayout* layout = nullptr;  ///< null: scalar
+  std::uint32_t elements = 1;                    ///< a vector
+  std::uint32_t words = 1;                       ///< registers a vector
+  std::uint32_t bytes = 4;                       ///< a vector
+  std::vector<std::uint32_t> first;              ///< [vector] its first register
+};
+
+/// Cuts an access to global memory and describes it to the model of the memory system. False after
+/// an error, which has been reported.
+bool cut_access(Lowering& l, const kernel::Op& op, const kernel::Value& pointer,
+                const kernel::Value* mask, bool may_widen, Vectors& v);
+
+}  // namespace xpusim::gpu

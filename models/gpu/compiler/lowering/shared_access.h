@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "models/gpu/compiler/lowering/lowering.h"
+#include "sim/kernel/analysis/shared_layout.h"
+
+namespace xpusim::gpu {
+
+/// How the threads of a tile's layout move its elements to or from a buffer in shared memory: cut
+/// into vectors, as wide as both layouts allow; where each lies; how many wavefronts one takes. A
+/// thread's part of the address is computed once from its number, by shifts, masks and exclusive
+/// ors; vectors that differ in bits that no thread sets are told apart by immediates.
+class SharedAccess {
+ public:
+  /// Null after an error, which has been reported. `most_bytes` a lane and instruction.
+  static std::optional<SharedAccess> make(Lowering& l, const kernel::Op& op, kernel::Type tile,
+                                          kernel::Type buffer, const BufferView& view,
+                                          std::uint32_t most_bytes);
+
+  struct Vector {
+    std::vector<std::uint32_t> registers;  ///< of the tile's layout, in the order of addresses
+    VReg address = kNoVReg;                ///< of the thread's part
+    std::int64_t immediate = 0;
+  };
+  const std::vector<Vector>& vectors() const { return vectors_; }
+  std::uint32_t bytes() const { return bytes_; }                ///< a vector
+  std::uint8_t extra_passes() const { return extra_passes_; }  ///< beyond the fewest
+  /// The uniform part of all addresses.
+  VReg base(Lowering& l) const;
+
+ private:
+  std::vector<Vector> vectors_;
+  std::uint32_t bytes_ = 4;
+  std::uint8_t extra_passes_ = 0;
+  BufferView view_;
+};
+
+}  // namespace xpusim::gpu
