@@ -1,6 +1,6 @@
-// Microbenchmarks of an NVIDIA GPU, for the numbers in configs/gpu/: latencies by pointer chase, bandwidths
-// by size, atomics on one address, block start. Prints one JSON object a line: {"name", "params", "value",
-// "unit", "spread"} (median of the repeats; spread: smallest and largest).
+// Microbenchmarks of an NVIDIA GPU, for the numbers in configs/gpu/: latencies by pointer chase,
+// bandwidths by size, atomics on one address, block start. Prints one JSON object a line: {"name",
+// "params", "value", "unit", "spread"} (median of the repeats; spread: smallest and largest).
 //
 //   nvcc -O3 -std=c++17 -arch=native microbench.cu -o microbench && ./microbench > out.jsonl
 
@@ -13,19 +13,22 @@
 #include <string>
 #include <vector>
 
-#define CHECK(call)                                                                             \
-  do {                                                                                          \
-    cudaError_t e = (call);                                                                     \
-    if (e != cudaSuccess) {                                                                     \
-      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(e));           \
-      std::exit(1);                                                                             \
-    }                                                                                           \
+#define CHECK(call)                                                                   \
+  do {                                                                                \
+    cudaError_t e = (call);                                                           \
+    if (e != cudaSuccess) {                                                           \
+      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(e)); \
+      std::exit(1);                                                                   \
+    }                                                                                 \
   } while (0)
 
-static void report(const std::string& name, const std::string& params, std::vector<double> v, const char* unit) {
+static void report(const std::string& name, const std::string& params, std::vector<double> v,
+                   const char* unit) {
   std::sort(v.begin(), v.end());
-  std::printf("{\"name\": \"%s\", \"params\": {%s}, \"value\": %.6g, \"unit\": \"%s\", \"spread\": [%.6g, %.6g]}\n",
-              name.c_str(), params.c_str(), v[v.size() / 2], unit, v.front(), v.back());
+  std::printf(
+      "{\"name\": \"%s\", \"params\": {%s}, \"value\": %.6g, \"unit\": \"%s\", \"spread\": [%.6g, "
+      "%.6g]}\n",
+      name.c_str(), params.c_str(), v[v.size() / 2], unit, v.front(), v.back());
   std::fflush(stdout);
 }
 
@@ -43,7 +46,8 @@ static const std::size_t kFlushBytes = std::size_t{512} << 20;
 
 /// Writes half a gigabyte: nothing of what the next kernel reads stays in L2.
 __global__ void flush_kernel(float* p, std::size_t n) {
-  for (std::size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) p[i] += 1;
+  for (std::size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    p[i] += 1;
 }
 static void flush() { flush_kernel<<<1024, 256>>>(g_flush, kFlushBytes / 4); }
 
@@ -68,7 +72,8 @@ static std::vector<double> times(const std::function<void()>& launch, bool cold,
   return out;
 }
 
-// --- latency: one thread follows a random cycle of lines -----------------------------------------------
+// --- latency: one thread follows a random cycle of lines
+// -----------------------------------------------
 
 __global__ void chase(const uint32_t* next, int steps, int warm, uint32_t* cycles, uint32_t* sink) {
   uint32_t at = 0;
@@ -80,8 +85,9 @@ __global__ void chase(const uint32_t* next, int steps, int warm, uint32_t* cycle
 }
 
 static void latencies() {
-  for (std::size_t kib : {16, 64, 128, 512, 2048, 8192, 16384, 24576, 32768, 49152, 131072, 1048576}) {
-    const std::size_t stride = 32;   // words: one 128-byte line
+  for (std::size_t kib :
+       {16, 64, 128, 512, 2048, 8192, 16384, 24576, 32768, 49152, 131072, 1048576}) {
+    const std::size_t stride = 32;  // words: one 128-byte line
     const std::size_t lines = kib * 1024 / 128;
     std::vector<uint32_t> order(lines), next(lines * stride, 0);
     std::iota(order.begin(), order.end(), 0);
@@ -105,44 +111,12 @@ static void latencies() {
   }
 }
 
-/// L2 hit latency of one line from every SM: the line's home half shows.
-__global__ void chase_from(const uint32_t* p, uint32_t* cycles, uint32_t* sm) {
-  volatile const uint32_t* q = p;
-  uint32_t at = 0;
-  for (int i = 0; i < 8; ++i) asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(at) : "l"(q + at));
-  const uint32_t start = clock();
-  for (int i = 0; i < 64; ++i) asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(at) : "l"(q + at));
-  cycles[blockIdx.x] = (clock() - start) / 64 + at;
-  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm[blockIdx.x]));
-}
-
-static void l2_by_sm(int sms) {
-  uint32_t* p = device<uint32_t>(1 << 20);
-  uint32_t* out = device<uint32_t>(2 * sms);
-  // So much shared memory that every SM gets one block.
-  constexpr int kAlone = 120 * 1024;
-  CHECK(cudaFuncSetAttribute(chase_from, cudaFuncAttributeMaxDynamicSharedMemorySize, kAlone));
-  for (int line = 0; line < 8; ++line) {
-    chase_from<<<sms, 1, kAlone>>>(p + line * 1024 * 37, out, out + sms);
-    chase_from<<<sms, 1, kAlone>>>(p + line * 1024 * 37, out, out + sms);
-    CHECK(cudaGetLastError());
-    std::vector<uint32_t> c(2 * sms);
-    CHECK(cudaMemcpy(c.data(), out, c.size() * 4, cudaMemcpyDeviceToHost));
-    std::string list;
-    std::vector<std::pair<uint32_t, uint32_t>> by_sm;
-    for (int i = 0; i < sms; ++i) by_sm.push_back({c[sms + i], c[i]});
-    std::sort(by_sm.begin(), by_sm.end());
-    for (auto& [sm, cycles] : by_sm) list += (list.empty() ? "" : ", ") + std::to_string(cycles);
-    std::vector<double> v;
-    for (auto& [sm, cycles] : by_sm) v.push_back(cycles);
-    report("l2_by_sm", "\"line\": " + std::to_string(line) + ", \"cycles\": [" + list + "]", v, "cycles");
-  }
-}
-
-// --- bandwidth: streams of 16 B a thread, a block a tile as Triton makes them ---------------------------
+// --- bandwidth: streams of 16 B a thread, a block a tile as Triton makes them
+// ---------------------------
 
 template <int kVectors, int kReads, bool kWrites>
-__global__ void stream(const float4* x, const float4* y, const float4* z, float4* out, std::size_t n) {
+__global__ void stream(const float4* x, const float4* y, const float4* z, float4* out,
+                       std::size_t n) {
   const std::size_t base = (std::size_t{blockIdx.x} * kVectors) * blockDim.x + threadIdx.x;
   float4 a[kVectors] = {};
 #pragma unroll
@@ -152,7 +126,10 @@ __global__ void stream(const float4* x, const float4* y, const float4* z, float4
       const float4* sources[3] = {x, y, z};
       for (int r = 0; r < kReads; ++r) {
         const float4 t = sources[r][i];
-        a[v].x += t.x; a[v].y += t.y; a[v].z += t.z; a[v].w += t.w;
+        a[v].x += t.x;
+        a[v].y += t.y;
+        a[v].z += t.z;
+        a[v].w += t.w;
       }
     }
   }
@@ -167,18 +144,28 @@ template <int kVectors, int kReads, bool kWrites>
 static void bandwidth(float4* p, const char* mode) {
   for (std::size_t mib : {4, 16, 40, 80, 160, 320, 1024}) {
     const std::size_t n = mib * 1024 * 1024 / 16;
-    const std::size_t step = std::size_t{1} << 26;   // 1 GiB apart
+    const std::size_t step = std::size_t{1} << 26;  // 1 GiB apart
     const int threads = 128;
-    const unsigned blocks = static_cast<unsigned>((n + threads * kVectors - 1) / (threads * kVectors));
+    const unsigned blocks =
+        static_cast<unsigned>((n + threads * kVectors - 1) / (threads * kVectors));
     for (bool cold : {true, false}) {
-      auto t = times([&] { stream<kVectors, kReads, kWrites><<<blocks, threads>>>(p, p + step, p + 2 * step, p + 3 * step, n); }, cold);
-      report("stream", std::string("\"mode\": \"") + mode + "\", \"vectors\": " + std::to_string(kVectors) +
-             ", \"mib_each\": " + std::to_string(mib) + ", \"cold\": " + (cold ? "true" : "false"), t, "ns");
+      auto t = times(
+          [&] {
+            stream<kVectors, kReads, kWrites>
+                <<<blocks, threads>>>(p, p + step, p + 2 * step, p + 3 * step, n);
+          },
+          cold);
+      report("stream",
+             std::string("\"mode\": \"") + mode + "\", \"vectors\": " + std::to_string(kVectors) +
+                 ", \"mib_each\": " + std::to_string(mib) +
+                 ", \"cold\": " + (cold ? "true" : "false"),
+             t, "ns");
     }
   }
 }
 
-// --- atomics -------------------------------------------------------------------------------------------
+// --- atomics
+// -------------------------------------------------------------------------------------------
 
 template <class T, bool kReturns>
 __global__ void atomics(T* p, int per_block, int spread, T* sink) {
@@ -198,74 +185,54 @@ static void atomic_rates() {
   int* n = device<int>(1 << 20);
   for (int blocks : {1024, 4096, 16384, 65536}) {
     for (int spread : {1, 2, 8, 64, 1024}) {
-      const std::string params = "\"blocks\": " + std::to_string(blocks) + ", \"addresses\": " + std::to_string(spread);
-      report("red_f32", params, times([&] { atomics<float, false><<<blocks, 128>>>(f, 1, spread, f + 999999); }, false), "ns");
-      report("red_i32", params, times([&] { atomics<int, false><<<blocks, 128>>>(n, 1, spread, n + 999999); }, false), "ns");
-      report("atom_f32", params, times([&] { atomics<float, true><<<blocks, 128>>>(f, 1, spread, f + 999999); }, false), "ns");
+      const std::string params =
+          "\"blocks\": " + std::to_string(blocks) + ", \"addresses\": " + std::to_string(spread);
+      report(
+          "red_f32", params,
+          times([&] { atomics<float, false><<<blocks, 128>>>(f, 1, spread, f + 999999); }, false),
+          "ns");
+      report("red_i32", params,
+             times([&] { atomics<int, false><<<blocks, 128>>>(n, 1, spread, n + 999999); }, false),
+             "ns");
+      report("atom_f32", params,
+             times([&] { atomics<float, true><<<blocks, 128>>>(f, 1, spread, f + 999999); }, false),
+             "ns");
     }
     report("no_atomics", "\"blocks\": " + std::to_string(blocks),
-           times([&] { atomics<float, false><<<blocks, 128>>>(f, 0, 1, f + 999999); }, false), "ns");
+           times([&] { atomics<float, false><<<blocks, 128>>>(f, 0, 1, f + 999999); }, false),
+           "ns");
   }
   for (int distinct : {1, 2, 4, 8, 16, 32})
-    report("red_lanes", "\"blocks\": 1320, \"repeats\": 64, \"distinct\": " + std::to_string(distinct),
+    report("red_lanes",
+           "\"blocks\": 1320, \"repeats\": 64, \"distinct\": " + std::to_string(distinct),
            times([&] { atomics_lanes<<<1320, 32>>>(n, distinct, 64); }, false), "ns");
 }
 
-// --- block start, instruction supply -------------------------------------------------------------------
+// --- block start
+// -------------------------------------------------------------------------------------
 
-__global__ void empty(int* p) { if (threadIdx.x == 9999) *p = 1; }
+__global__ void empty(int* p) {
+  if (threadIdx.x == 9999) *p = 1;
+}
 
 static void block_start() {
   int* p = device<int>(1);
   for (int threads : {32, 128, 256, 1024})
     for (int blocks : {1, 132, 1320, 13200, 132000, 1056000})
-      report("empty_kernel", "\"threads\": " + std::to_string(threads) + ", \"blocks\": " + std::to_string(blocks),
+      report("empty_kernel",
+             "\"threads\": " + std::to_string(threads) + ", \"blocks\": " + std::to_string(blocks),
              times([&] { empty<<<blocks, threads>>>(p); }, false), "ns");
-}
-
-/// Straight-line code of kLines x 64 dependent adds: cycles of a first and a second pass.
-template <int kLength>
-__global__ void straight(uint32_t* out, uint32_t x) {
-  uint32_t cycles[3], a = x;
-  for (int pass = 0; pass < 3; ++pass) {
-    const uint32_t start = clock();
-#pragma unroll
-    for (int i = 0; i < kLength; ++i) asm volatile("mad.lo.u32 %0, %0, %1, %0;" : "+r"(a) : "r"(x));
-    cycles[pass] = clock() - start;
-  }
-  for (int pass = 0; pass < 3; ++pass) out[pass] = cycles[pass];
-  out[3] = a;
-}
-
-template <int kLength>
-static void instruction_supply() {
-  uint32_t* out = device<uint32_t>(4);
-  std::vector<double> passes[3];
-  for (int i = 0; i < 9; ++i) {
-    flush();   // another kernel's code, and L2 full of other data
-    straight<kLength><<<1, 32>>>(out, 3);
-    uint32_t c[4];
-    CHECK(cudaMemcpy(c, out, 16, cudaMemcpyDeviceToHost));
-    for (int p = 0; p < 3; ++p) passes[p].push_back(double(c[p]) / kLength);
-  }
-  for (int p = 0; p < 3; ++p)
-    report("straight_line", "\"instructions\": " + std::to_string(kLength) + ", \"pass\": " + std::to_string(p),
-           passes[p], "cycles/instruction");
 }
 
 int main() {
   cudaDeviceProp prop;
   CHECK(cudaGetDeviceProperties(&prop, 0));
   g_flush = device<float>(kFlushBytes / 4);
-  std::printf("{\"name\": \"device\", \"params\": {\"name\": \"%s\", \"sms\": %d, \"l2_bytes\": %d}}\n", prop.name,
-              prop.multiProcessorCount, prop.l2CacheSize);
+  std::printf(
+      "{\"name\": \"device\", \"params\": {\"name\": \"%s\", \"sms\": %d, \"l2_bytes\": %d}}\n",
+      prop.name, prop.multiProcessorCount, prop.l2CacheSize);
   latencies();
-  l2_by_sm(prop.multiProcessorCount);
   block_start();
-  instruction_supply<64>();
-  instruction_supply<512>();
-  instruction_supply<4096>();
-  instruction_supply<16384>();
   atomic_rates();
   float4* p = device<float4>(std::size_t{1} << 28);
   bandwidth<1, 1, false>(p, "read");
