@@ -37,8 +37,9 @@ p { margin: 4px 0 12px; color: var(--soft); max-width: 75ch; }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(140px, 1fr)); gap: 12px;
   margin: 18px 0; }
 .card, section { background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
-.card { padding: 12px 16px; }
-.card b { display: block; font-size: 25px; font-weight: 650; line-height: 1.25; }
+.card { padding: 12px 16px; overflow-wrap: anywhere; }
+tbody td:first-child { white-space: nowrap; }
+.card b { display: block; white-space: nowrap; font-size: 24px; font-weight: 650; line-height: 1.25; }
 .card span { color: var(--soft); font-size: 13px; }
 section { padding: 18px 20px; margin: 0 0 18px; overflow-x: auto; }
 .two { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr));

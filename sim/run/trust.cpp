@@ -118,6 +118,19 @@ std::optional<ExpectedError> expected_error(const LoadedMachine& machine) {
   }
 }
 
+std::string error_text(const ExpectedError& e, const std::string& kind) {
+  const auto k = e.kinds.find(kind);
+  const bool known = k != e.kinds.end();
+  return fmt::format(
+      "{:.1f} % off on the mean, {:.0f} % at worst, over {} measured launches{} ({})",
+      known ? k->second.mean_abs_pct : e.mean_abs_pct,
+      known ? k->second.worst_abs_pct : e.worst_abs_pct, known ? k->second.cases : e.cases,
+      known             ? fmt::format(" of its kind, {}", kind)
+      : e.kinds.empty() ? ""
+                        : fmt::format(", none of its kind, {}", kind),
+      e.source);
+}
+
 std::string outside_times(const KindError& kind, double ns) {
   if (ns >= kind.shortest_ns / kFarTime && ns <= kind.longest_ns * kFarTime) return "";
   return fmt::format("its time lies far outside those compared, {} to {}",

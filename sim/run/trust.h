@@ -35,6 +35,10 @@ std::string kind_of_kernel(const std::set<std::string>& ops);
 /// names or, where it names none, those of the machine that is shipped under the name.
 std::optional<ExpectedError> expected_error(const LoadedMachine& machine);
 
+/// "4.2 % off on the mean, 20 % at worst, over 12 measured launches of its kind, reductions (...)";
+/// over all launches if none of this kind was compared.
+std::string error_text(const ExpectedError& error, const std::string& kind);
+
 /// That a launch of this time lies far outside of those that were compared, or "".
 std::string outside_times(const KindError& kind, double ns);
 

@@ -6,6 +6,9 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+
+#include "sim/run/trust.h"
 
 namespace xpusim::run {
 namespace {
@@ -51,8 +54,11 @@ std::string hbm_text(const RowFigures& f) {
 std::string reason_text(const PointOutcome& o) {
   if (o.stalls.empty()) return "-";
   const Stall& s = o.stalls.front();
-  return fmt::format("{:.0f} % {}{}", 100 * s.share, s.reason,
-                     s.meaning.empty() ? "" : " (" + s.meaning + ")");
+  std::string text = fmt::format("{:.0f} % {}{}", 100 * s.share, s.reason,
+                                 s.meaning.empty() ? "" : " (" + s.meaning + ")");
+  if (o.stalls.size() > 1)
+    text += fmt::format(", {:.0f} % {}", 100 * o.stalls[1].share, o.stalls[1].reason);
+  return text;
 }
 
 std::string table_text(const TuneTable& table) {
@@ -102,6 +108,17 @@ std::string over_sizes_text(const Tuning& tuning, const std::string& machine) {
                            100 * (one.mean_ratio - 1), 100 * (one.worst_ratio - 1), one.worst_size);
 }
 
+std::set<std::string> kinds_of_kernels(const SweepPlan::Ready& ready, const std::string& from) {
+  std::set<std::string> kinds;
+  for (const auto& launch : ready.workload.launches) {
+    const auto file = kernel_file(ready.workload, launch, *ready.machine.family, from);
+    if (!file) continue;
+    const auto module = kernel::read_module_file(*file);
+    if (module) kinds.insert(kind_of_kernel(kinds_of_ops(*module)));
+  }
+  return kinds;
+}
+
 Json figure(const Figure& f) { return f ? Json(*f) : Json(nullptr); }
 
 Json schedule_json(const TunedSchedule& s) {
@@ -123,6 +140,29 @@ Json schedule_json(const TunedSchedule& s) {
 
 const TunedSchedule* TuneTable::fastest() const {
   return !schedules.empty() && time_of(schedules.front()) ? &schedules.front() : nullptr;
+}
+
+std::string trust_text(const SweepPlan& plan) {
+  std::string out;
+  std::set<std::string> said;
+  for (std::size_t i = 0; i < plan.points().size(); ++i) {
+    if (!said.insert(plan.points()[i].machine).second) continue;
+    const auto ready = plan.ready(i);
+    if (!ready) continue;
+    const std::string& machine = plan.points()[i].machine;
+    const auto error = expected_error(ready->machine);
+    if (!error) {
+      out += fmt::format("{} was never compared with a real one\n", machine);
+      continue;
+    }
+    for (const auto& kind : kinds_of_kernels(*ready, plan.settings().from)) {
+      out += error->changes.empty()
+                 ? fmt::format("times on {} were ", machine)
+                 : fmt::format("this {} was never compared, the unmodified one was ", machine);
+      out += error_text(*error, kind) + "\n";
+    }
+  }
+  return out;
 }
 
 Tuning tuning_of(const SweepResults& results) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/run/sweep.h"
+#include "sim/run/sweep_plan.h"
 #include "sim/run/sweep_row.h"
 
 namespace xpusim::run {
@@ -57,6 +57,10 @@ struct Tuning {
   const SweepResults* results = nullptr;
   std::vector<TuneTable> tables;  ///< machines slowest, sizes in the order of the grid
 };
+
+/// How far each machine's times were off when they were compared with measured ones, a line a
+/// machine and kind of kernel.
+std::string trust_text(const SweepPlan& plan);
 
 Tuning tuning_of(const SweepResults& results);
 

@@ -138,23 +138,34 @@ TEST(Compare, PutsMachinesSideBySide) {
 TEST(Correlate, WritesTheContractedJson) {
   const std::string file = temporary("correlation.json", "");
   const auto r = xpusim(
-      "correlate traces/h200/cases.json --on h200 --only 'vector_add_n4096_b1024|matmul_.*' --json "
-      "'" +
+      "correlate traces/h200/cases.json --on h200 --only 'vector_add_n4096_b1024|relu$' --json '" +
       file + "'");
   EXPECT_EQ(r.exit_code, 0) << r.err;
   const json j = json::parse(read_file(file));
-  EXPECT_GT(j["cases"].size(), 1u);
-  for (const auto& c : j["cases"]) {
-    if (c["name"] != "vector_add_n4096_b1024_w4") {
-      EXPECT_EQ(c["status"], "skipped");
-      EXPECT_THAT(c["reason"].get<std::string>(), HasSubstr("not supported"));
-      continue;
-    }
-    EXPECT_EQ(c["status"], "ok");
-    EXPECT_EQ(c["measured_ns"], 2208);
-    EXPECT_EQ(c["counters"]["warp_instructions"][0], 656);
-  }
-  EXPECT_EQ(j["summary"]["counted"], 1);
+  ASSERT_EQ(j["cases"].size(), 2u);
+  const auto& c = j["cases"][0];
+  EXPECT_EQ(c["name"], "vector_add_n4096_b1024_w4");
+  EXPECT_EQ(c["kind"], "element-wise");
+  EXPECT_EQ(c["status"], "ok");
+  EXPECT_EQ(c["measured_ns"], 2208);
+  EXPECT_EQ(c["counters"]["warp_instructions"][0], 656);
+  EXPECT_GT(c["ledger"]["gpu.sm.sub"]["issued"], 0);
+  EXPECT_EQ(j["summary"]["counted"], 2);
+  EXPECT_EQ(j["summary"]["by_kind"]["element-wise"]["cases"], 2);
+}
+
+TEST(Correlate, SkipsWhatTheMachineCannotRunAndSaysWhy) {
+  const std::string file = temporary("skipped.json", "");
+  const auto r = xpusim(
+      "correlate traces/h200/cases.json --on tpu_v5e --clock auto --only 'histogram_atomic_16$' "
+      "--json '" +
+      file + "'");
+  EXPECT_EQ(r.exit_code, 0) << r.err;
+  const json j = json::parse(read_file(file));
+  ASSERT_EQ(j["cases"].size(), 1u);
+  EXPECT_EQ(j["cases"][0]["status"], "skipped");
+  EXPECT_THAT(j["cases"][0]["reason"].get<std::string>(), HasSubstr("not supported"));
+  EXPECT_EQ(j["summary"]["counted"], 0);
 }
 
 TEST(Params, ListsUnitRangeDefaultAndMeaning) {

@@ -1,4 +1,4 @@
-#include "sim/run/correlate_summary.h"
+#include "sim/run/correlate_page.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -59,6 +59,59 @@ TEST(Summary, TauAndRegretComeFromAlternativesOfOneProblem) {
   EXPECT_NEAR(*s.regret_pct, 100, 1e-9);
   EXPECT_FALSE(summarize({ran("a", 100, 20), ran("b", 102, 10)}).kendall_tau)
       << "within 3 %: no order";
+}
+
+TEST(Summary, ErrorsByKernelKindAndCounter) {
+  auto a = ran("a", 100, 110), b = ran("b", 400, 520), c = ran("c", 200, 200);
+  a.ops = c.ops = {"tt.load"};
+  b.ops = {"tt.dot"};
+  a.counters = {{"bytes", {100, 150}}, {"hits", {0, 7}}};
+  b.counters = {{"bytes", {100, 90}}};
+  const auto s = summarize({a, b, c});
+  const auto& k = s.by_kernel.at("k");
+  EXPECT_EQ(k.cases, 3);
+  EXPECT_NEAR(k.mean, 40.0 / 3, 1e-9);
+  EXPECT_NEAR(k.median, 10, 1e-9);
+  EXPECT_NEAR(k.worst, 30, 1e-9);
+  EXPECT_EQ(k.worst_case, "b");
+  EXPECT_EQ(s.by_kind.at("matrix products").cases, 1);
+  const auto& streams = s.by_kind.at("element-wise");
+  EXPECT_NEAR(streams.mean, 5, 1e-9);
+  EXPECT_EQ(streams.shortest_ns, 100);
+  EXPECT_EQ(streams.longest_ns, 200);
+  const auto& bytes = s.by_counter.at("bytes");
+  EXPECT_NEAR(bytes.mean, 30, 1e-9);
+  EXPECT_NEAR(bytes.worst, 50, 1e-9);
+  EXPECT_EQ(bytes.worst_case, "a");
+  EXPECT_EQ(s.by_counter.count("hits"), 0u) << "there is no error of nothing";
+}
+
+TEST(Summary, EachProblemHasItsTauAndItsRegret) {
+  // a and b differ by 2 %: no pair. Simulated: c first, which really takes 50 % longer than a.
+  const auto s = summarize({ran("a", 100, 30), ran("b", 102, 20), ran("c", 150, 10),
+                            ran("d", 10, 10, "q"), ran("e", 20, 20, "q")});
+  ASSERT_EQ(s.problems.size(), 2u);
+  EXPECT_EQ(s.problems[0].pairs, 2);
+  EXPECT_NEAR(*s.problems[0].tau, -1, 1e-9);
+  EXPECT_NEAR(s.problems[0].regret_pct, 50, 1e-9);
+  EXPECT_EQ(s.problems[0].picked, "c");
+  EXPECT_EQ(s.problems[0].fastest, "a");
+  EXPECT_NEAR(*s.problems[1].tau, 1, 1e-9);
+  EXPECT_NEAR(*s.kendall_tau, 0, 1e-9);
+  EXPECT_NEAR(*s.regret_pct, 25, 1e-9);
+}
+
+TEST(Cases, AlternativesOfAProblemDoTheSameWork) {
+  const auto gpu = load_cases(XPUSIM_SOURCE_DIR "/traces/h200/cases.json");
+  ASSERT_TRUE(gpu);
+  const auto problem = [&](const std::string& name) {
+    for (const auto& c : *gpu)
+      if (c.name == name) return c.problem;
+    return std::string();
+  };
+  const std::string flash = "flash_attention_h32_s4096_d64_128x64_w4_s3_";
+  EXPECT_NE(problem(flash + "full"), problem(flash + "causal"));
+  EXPECT_EQ(problem("softmax_4096x1024_w4"), problem("softmax_4096x1024_w8"));
 }
 
 TEST(Cases, TheReferencesInTheProjectAreRead) {
@@ -146,6 +199,35 @@ TEST(Correlation, NamesWhatWasCompared) {
 TEST(Correlation, HasNoHeadingWithoutCounters) {
   const std::vector<CaseResult> results = {ran("a", 100, 110)};
   EXPECT_EQ(to_text(results, summarize(results)).find("counters"), std::string::npos);
+}
+
+TEST(CorrelationPage, HasWhatTheCasesSayAndEscapesTheirNames) {
+  auto a = ran("a<b>&", 1000, 1100), b = ran("b", 5000, 4000), c = ran("c", 1, 1),
+       shown = ran("s", 9e3, 9e3);
+  a.ops = {"tt.load"};
+  a.machine = "h200";
+  a.ledger = {{"sub", "issued", 30, ""}, {"sub", "wait", 10, "waits for a fixed latency"}};
+  a.counters = {{"stall_wait", {2, 1}}, {"bytes", {100, 90}}};
+  c.status = CaseStatus::kSkipped;
+  c.reason = "not supported: \"x\"";
+  shown.gate = false;
+  const std::vector<CaseResult> all = {a, b, c, shown};
+  const auto page = to_html("cases.json", all, summarize(all));
+  EXPECT_NE(page.find("<title>a&lt;b&gt;&amp;\nmeasured 1.00 us, simulated 1.10 us (+10.0 %)"),
+            std::string::npos);
+  EXPECT_EQ(page.find("a<b>"), std::string::npos);
+  for (const char* what : {"75.0 %", "waits for a fixed latency", "stall_wait",
+                           "skipped: not supported: &quot;x&quot;", "not counted",
+                           "Ranking of schedules", "prefers-color-scheme: dark", "2 of 4"})
+    EXPECT_NE(page.find(what), std::string::npos) << what;
+}
+
+TEST(CorrelationPage, IsMadeOfNothingToo) {
+  CaseResult failed;
+  failed.name = "x";
+  failed.reason = "no";
+  EXPECT_NE(to_html("cases.json", {failed}, summarize({failed})).find("failed: no"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "sim/run/trust.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace xpusim::run {
@@ -39,6 +40,43 @@ TEST(Trust, KindsOfOpsAreThoseThatDoSomething) {
   EXPECT_EQ(kinds.count("tt.load"), 1u);
   EXPECT_EQ(kinds.count("tt.return"), 0u);
   EXPECT_EQ(kinds.count("arith.constant"), 0u);
+}
+
+TEST(Trust, AKindOfKernelIsWhatItsOpsDo) {
+  EXPECT_EQ(kind_of_kernel({"tt.load", "tt.dot", "tt.reduce"}), "matrix products");
+  EXPECT_EQ(kind_of_kernel({"ttng.warp_group_dot"}), "matrix products");
+  EXPECT_EQ(kind_of_kernel({"tpu.matmul", "vector.multi_reduction"}), "matrix products");
+  EXPECT_EQ(kind_of_kernel({"tt.reduce", "tt.atomic_rmw"}), "atomics");
+  EXPECT_EQ(kind_of_kernel({"tt.load", "tt.reduce"}), "reductions");
+  EXPECT_EQ(kind_of_kernel({"vector.multi_reduction"}), "reductions");
+  EXPECT_EQ(kind_of_kernel({"tt.load", "arith.addf", "no.such_op"}), "element-wise");
+  EXPECT_EQ(kind_of_kernel(kinds_of_ops(module_of("softmax_e63682d193"))), "reductions");
+}
+
+TEST(Trust, TheErrorOfAKindIsSaidWhereItIsKnown) {
+  ExpectedError e;
+  e.mean_abs_pct = 5;
+  e.worst_abs_pct = 30;
+  e.cases = 9;
+  e.source = "x.json";
+  e.kinds["reductions"] = {2, 4, 3, 1e3, 1e5};
+  EXPECT_EQ(error_text(e, "reductions"),
+            "2.0 % off on the mean, 4 % at worst, over 3 measured launches of its kind, reductions "
+            "(x.json)");
+  EXPECT_EQ(error_text(e, "atomics"),
+            "5.0 % off on the mean, 30 % at worst, over 9 measured launches, none of its kind, "
+            "atomics (x.json)");
+  e.kinds.clear();
+  EXPECT_THAT(error_text(e, "atomics"), testing::HasSubstr("over 9 measured launches (x.json)"));
+}
+
+TEST(Trust, ATimeFarFromAllComparedIsOutside) {
+  const KindError kind{2, 4, 3, 1000, 100'000};
+  EXPECT_EQ(outside_times(kind, 1000), "");
+  EXPECT_EQ(outside_times(kind, 400'000), "");
+  EXPECT_EQ(outside_times(kind, 400'001),
+            "its time lies far outside those compared, 1.00 us to 100 us");
+  EXPECT_NE(outside_times(kind, 249), "");
 }
 
 TEST(Trust, OpsThatNoComparedKernelHasAreNamed) {

@@ -43,7 +43,8 @@ int tune(Options& o) {
   if (!results) return print(results.error()), kWrongInput;
   const auto tuning = run::tuning_of(*results);
   print(run::to_text(tuning));
-  print(fmt::format("\n{} runs, {} of them from {}\n", results->rows.size(), line.earlier(),
+  print("\n" + run::trust_text(*plan));
+  print(fmt::format("{} runs, {} of them from {}\n", results->rows.size(), line.earlier(),
                     o.sweep.folder));
   if (!o.json.empty())
     if (auto w = run::write_atomically(o.json, run::to_json(tuning).dump(1) + "\n"); !w)
