@@ -26,8 +26,9 @@ class CopyMasks {
     for (const Comparison& c : s.comparisons) (is_shared(c) ? shared_ : own_).push_back(c);
   }
 
-  VReg predicate(std::uint32_t reg) {
+  VReg predicate(std::uint32_t of) {
     Builder& b = l_.builder();
+    const std::uint32_t reg = l_.same_mask_register(mask_, of);
     const bool closed = !shared_.empty() || !own_.empty();
     const VReg own = closed ? l_.predicate(own_, reg) : l_.predicate(mask_, reg);
     auto [slot, fresh] = known_.try_emplace(own, kNoVReg);
@@ -97,15 +98,13 @@ bool lower_async_copy(Lowering& l, const kernel::Op& op) {
     if (target == to.end()) return l.error(op, "the layouts cut a copy into different vectors");
     auto [at, fresh] = addresses.try_emplace(target->second->address, kNoVReg);
     if (fresh) {
-      at->second =
-          b.value(Opcode::kAlu, "IADD3", {target->second->address, access->base(l)});
+      at->second = b.value(Opcode::kAlu, "IADD3", {target->second->address, access->base(l)});
     }
     const VReg predicate = masks ? masks->predicate(v.first[n]) : kNoVReg;
     const VReg descriptor = l.descriptor();
-    MachineInstruction& i =
-        b.emit(Opcode::kLdgsts, copy_mnemonic(v.bytes), {},
-               {at->second, from.low, from.high, descriptor, predicate},
-               static_cast<std::uint32_t>(from.immediate));
+    MachineInstruction& i = b.emit(Opcode::kLdgsts, copy_mnemonic(v.bytes), {},
+                                   {at->second, from.low, from.high, descriptor, predicate},
+                                   static_cast<std::uint32_t>(from.immediate));
     i.effect = MemoryEffect::kBarrier;
     i.site = l.site(op);
     i.copy = static_cast<std::uint16_t>(l.copy.number);

@@ -142,9 +142,8 @@ bool carry(Lowering& l, const kernel::Op& op, const kernel::Value& initial,
   const bool is_mask = initial.type->dtype == kernel::DType::kI1;
   const std::vector<Element> from = l.elements(initial);
   std::vector<Element> registers;
-  if (!both_halves && !is_mask && std::all_of(from.begin(), from.end(), [](const Element& e) {
-        return e.is_constant();
-      })) {
+  if (!both_halves && !is_mask &&
+      std::all_of(from.begin(), from.end(), [](const Element& e) { return e.is_constant(); })) {
     registers = constants_in_registers(l, from);
   } else {
     for (const Element& e : from) {
@@ -234,8 +233,8 @@ class InPlace {
     bool written = false;
     for (std::size_t b = first_; b < code_.blocks.size(); ++b) {
       for (const MachineInstruction& i : code_.blocks[b].code) {
-        const bool reads = std::count(i.uses.begin(), i.uses.end(), h.carried) != 0 ||
-                           i.guard == h.carried;
+        const bool reads =
+            std::count(i.uses.begin(), i.uses.end(), h.carried) != 0 || i.guard == h.carried;
         const bool writes = std::count(i.defs.begin(), i.defs.end(), h.value) != 0;
         if (std::count(i.defs.begin(), i.defs.end(), h.carried) != 0) return false;
         if (written && reads) return false;
@@ -278,7 +277,7 @@ void advance_pointer(Lowering& l, const ValueState& carried, const ValueState& n
   if (bytes != 0) {
     const VReg x = l.builder().general(), y = l.builder().general();
     l.builder().code().tie({x, y});
-    l.builder().emit(Opcode::kAlu, "IADD3", {x}, {a}, static_cast<std::uint32_t>(bytes));
+    l.builder().emit(Opcode::kAlu, "IADD3.CO", {x}, {a}, static_cast<std::uint32_t>(bytes));
     l.builder().emit(Opcode::kFma, "IMAD.X", {y}, {b, x});
     a = x;
     b = y;
@@ -459,10 +458,10 @@ bool lower_for(Lowering& l, const kernel::Op& op) {
   constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
   const bool counts_up = kernel::integer_constant(*op.operands[0]).value_or(-1) >= 0;
   const auto bound = kernel::integer_constant(*op.operands[1]);
-  form.scalar = uniform ? l.scalars().in_uniform_register(variable)
-                        : l.scalars().in_register(variable,
-                                                  l.axes().of(*body.args[0]).divisibility[0],
-                                                  counts_up ? bound.value_or(kUnknown) : kUnknown);
+  form.scalar = uniform
+                    ? l.scalars().in_uniform_register(variable)
+                    : l.scalars().in_register(variable, l.axes().of(*body.args[0]).divisibility[0],
+                                              counts_up ? bound.value_or(kUnknown) : kUnknown);
   l.state(*body.args[0]).kind = ValueKind::kIndex;
   l.state(*body.args[0]).index = form;
   const std::size_t before = code.blocks.size() - 1, first = before + 1;

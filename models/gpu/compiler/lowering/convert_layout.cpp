@@ -234,7 +234,6 @@ bool lower_convert_layout(Lowering& l, const kernel::Op& op) {
     result.layout = to;
     result.index.layout = source.index.layout ? to : nullptr;
     result.elements.clear();
-    result.mask_run = 1;
     for (Comparison& c : result.comparisons) {
       if (c.left.layout) c.left.layout = to;
       if (c.right.layout) c.right.layout = to;

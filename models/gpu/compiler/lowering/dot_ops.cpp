@@ -130,8 +130,8 @@ class Descriptors {
     auto [it, fresh] = parts_.try_emplace(place);
     if (fresh) {
       it->second = {b_.uniform(), b_.uniform()};
-      b_.emit(Opcode::kUniform, "UIADD3.64", {it->second[0], it->second[1]},
-              {first_[0], first_[1]}, static_cast<std::uint32_t>(place[0] << 8 | place[1]));
+      b_.emit(Opcode::kUniform, "UIADD3.64", {it->second[0], it->second[1]}, {first_[0], first_[1]},
+              static_cast<std::uint32_t>(place[0] << 8 | place[1]));
       return it->second;
     }
     return {uniform("UMOV", {it->second[0]}, 0), uniform("UMOV", {it->second[1]}, 0)};
@@ -247,9 +247,12 @@ class WarpGroupDot {
       MachineInstruction& i = ordered(l_, Opcode::kWgmma, wgmma_mnemonic(a_));
       i.defs.assign(tile.begin(), tile.end());
       i.uses.assign(uses.begin(), uses.end());
-      i.mma = {static_cast<std::uint16_t>(rows_), static_cast<std::uint16_t>(n_),
-               static_cast<std::uint16_t>(k_),    factor_bits(a_),
-               left_.has_value(),                 false};
+      i.mma = {static_cast<std::uint16_t>(rows_),
+               static_cast<std::uint16_t>(n_),
+               static_cast<std::uint16_t>(k_),
+               factor_bits(a_),
+               left_.has_value(),
+               false};
     }
   }
 
@@ -323,8 +326,12 @@ bool multiply_by_warps(Lowering& l, const kernel::Op& op, const kernel::LinearLa
       for (const Registers* r : {&std::as_const(x->second), &std::as_const(y->second), &tile}) {
         i.uses.insert(i.uses.end(), r->begin(), r->end());
       }
-      i.mma = {static_cast<std::uint16_t>(m), static_cast<std::uint16_t>(n),
-               static_cast<std::uint16_t>(k), static_cast<std::uint8_t>(bits), false, false};
+      i.mma = {static_cast<std::uint16_t>(m),
+               static_cast<std::uint16_t>(n),
+               static_cast<std::uint16_t>(k),
+               static_cast<std::uint8_t>(bits),
+               false,
+               false};
     }
   }
   l.set_elements(*op.result(), &layout, std::move(sums));

@@ -153,7 +153,33 @@ bool lower_cmp_float(Lowering& l, const kernel::Op& op) {
   });
 }
 
+/// Between closed forms on the uniform datapath. False: it cannot be done there.
+static bool select_uniform(Lowering& l, const kernel::Op& op) {
+  const ValueState condition = l.operand(op, 0);
+  const ValueState yes = l.operand(op, 1), no = l.operand(op, 2);
+  const bool closed = yes.kind == ValueKind::kIndex && no.kind == ValueKind::kIndex;
+  if (condition.kind != ValueKind::kMask || condition.comparisons.size() != 1 || !closed) {
+    return false;
+  }
+  Builder& b = l.builder();
+  auto source = [&](const IndexForm& f) { return f.scalar == kNoScalar ? kNoVReg : l.uniform(f); };
+  const Comparison& c = condition.comparisons[0];
+  const VReg which = b.uniform(), result = b.uniform();
+  const VReg left = l.uniform(c.left);
+  b.emit(Opcode::kUniform, "UISETP", {which}, {left, source(c.right)},
+         static_cast<std::uint32_t>(c.right.offset) ^ static_cast<std::uint32_t>(c.how) << 28);
+  const VReg x = source(yes.index), y = source(no.index);
+  b.emit(Opcode::kUniform, "USEL", {result}, {x, y, which},
+         static_cast<std::uint32_t>(yes.index.offset ^ no.index.offset));
+  ValueState& s = l.state(*op.result());
+  s = {};
+  s.kind = ValueKind::kIndex;
+  s.index.scalar = l.scalars().in_uniform_register(result);
+  return true;
+}
+
 bool lower_select(Lowering& l, const kernel::Op& op) {
+  if (l.is_uniform(*op.result()) && select_uniform(l, op)) return true;
   const bool both_halves = kernel::bit_width(op.result()->type->dtype) > 32;
   const bool is_float = kernel::is_float(op.result()->type->dtype);
   return map_elements(l, op, [&](std::span<const Element> e) {

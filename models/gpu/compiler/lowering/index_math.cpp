@@ -199,7 +199,7 @@ Address IndexMath::address_of(const Element& index, ScalarId base, std::int64_t 
   b_.code().tie({a, b});
   const auto scale = static_cast<std::uint32_t>(bytes);
   if (moves) {
-    b_.emit(Opcode::kAlu, "IADD3", {a}, {low, offset});
+    b_.emit(Opcode::kAlu, "IADD3.CO", {a}, {low, offset});
     b_.emit(Opcode::kFma, "IMAD.X", {b}, {high, offset_high, a});
     return {a, b, 0};  // good until the pointer moves on
   }

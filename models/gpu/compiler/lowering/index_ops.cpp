@@ -189,7 +189,9 @@ bool lower_splat(Lowering& l, const kernel::Op& op) {
   to.index.layout = layout;
   to.index.factors.assign(layout->shape.size(), 0);
   to.alias = true;
-  if (from.kind == ValueKind::kElements || from.kind == ValueKind::kMask) {
+  if (from.kind == ValueKind::kMask) {
+    to.elements.clear();
+  } else if (from.kind == ValueKind::kElements) {
     const Element e = l.elements(*op.operands[0])[0];
     to.kind = ValueKind::kElements;
     to.elements.assign(layout->register_count(), e);
@@ -198,6 +200,8 @@ bool lower_splat(Lowering& l, const kernel::Op& op) {
   }
   return true;
 }
+
+static bool is_pointer(const ValueState& s) { return s.kind == ValueKind::kPointer; }
 
 /// Gives closed forms a new dimension; registers stay what they are where the layouts agree.
 static bool reshape(Lowering& l, const kernel::Op& op, std::ptrdiff_t new_dim) {
@@ -218,9 +222,9 @@ static bool reshape(Lowering& l, const kernel::Op& op, std::ptrdiff_t new_dim) {
     widen(c.left);
     widen(c.right);
   }
-  to.mask_run = 1;
   to.elements.clear();
-  if (from.kind != ValueKind::kElements) return true;
+  if (from.elements.empty() || (from.kind != ValueKind::kElements && !is_pointer(from)))
+    return true;
   // Which old register holds the element of each new one: the same coordinates, lane 0 of warp 0.
   for (std::uint32_t r = 0; r < layout->register_count(); ++r) {
     kernel::Basis at = layout->at(r, 0, 0);
@@ -296,7 +300,6 @@ bool lower_bits(Lowering& l, const kernel::Op& op) {
     ValueState& to = l.state(*op.result());
     to = a;
     to.comparisons.insert(to.comparisons.end(), b.comparisons.begin(), b.comparisons.end());
-    to.mask_run = std::min(a.mask_run, b.mask_run);
     to.elements.clear();
     return true;
   }
@@ -341,10 +344,6 @@ bool lower_cmp_int(Lowering& l, const kernel::Op& op) {
     if (is_tile(op)) {
       to.layout = layout_of_result(l, op);
       if (!to.layout) return false;
-      const std::uint32_t dim = to.layout->fastest_dim();
-      const std::int64_t run = l.axes().of(*op.result()).constancy[dim];
-      const std::int64_t held = to.layout->contiguous(dim);
-      to.mask_run = std::min(held, run & -run);
     }
     return true;
   }

@@ -236,7 +236,23 @@ VReg Lowering::predicate(const kernel::Value& mask, std::uint32_t reg) {
     const auto& all = elements(mask);
     return all[std::min<std::size_t>(reg, all.size() - 1)].reg;
   }
-  return predicate(s.comparisons, reg & ~static_cast<std::uint32_t>(s.mask_run - 1));
+  return predicate(s.comparisons, same_mask_register(mask, reg));
+}
+
+std::uint32_t Lowering::same_mask_register(const kernel::Value& mask, std::uint32_t reg) {
+  const ValueState& s = state(mask);
+  if (!s.layout) return reg;
+  const kernel::AxisInfo& axes = axes_.of(mask);
+  for (std::size_t bit = 0; bit < s.layout->registers.size(); ++bit) {
+    const kernel::Basis& basis = s.layout->registers[bit];
+    bool same = true;
+    for (std::size_t d = 0; d < basis.size() && same; ++d) {
+      const std::int64_t run = d < axes.constancy.size() ? axes.constancy[d] : 1;
+      same = basis[d] < (run & -run);
+    }
+    if (same) reg &= ~(1u << bit);
+  }
+  return reg;
 }
 
 VReg Lowering::predicate(std::span<const Comparison> comparisons, std::uint32_t reg) {

@@ -69,6 +69,8 @@ class Lowering {
 
   /// The predicate of a mask value for one register of its layout; kNoVReg: it holds in all lanes.
   VReg predicate(const kernel::Value& mask, std::uint32_t reg);
+  /// The first register that surely has the same bit of a mask as `reg`: runs of equal bits.
+  std::uint32_t same_mask_register(const kernel::Value& mask, std::uint32_t reg);
   /// The same of a conjunction of comparisons.
   VReg predicate(std::span<const Comparison> comparisons, std::uint32_t reg);
   /// A predicate that holds in the lanes of the block of which (tid & bits) == 0; computed once.

@@ -251,7 +251,7 @@ std::pair<VReg, VReg> ScalarGraph::pointer(ScalarId id) {
     b_.code().tie({result.first, result.second});
     if (constant_step) {
       const auto bytes = static_cast<std::uint32_t>(step * n.value);
-      b_.emit(Opcode::kAlu, "IADD3", {result.first}, {base.first}, bytes);
+      b_.emit(Opcode::kAlu, "IADD3.CO", {result.first}, {base.first}, bytes);
       b_.emit(Opcode::kFma, "IMAD.X", {result.second}, {base.second, result.first});
     } else if (add) {
       b_.emit(Opcode::kFma, "IMAD.WIDE", {result.first, result.second},

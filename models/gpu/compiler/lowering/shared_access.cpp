@@ -11,9 +11,9 @@ constexpr std::uint32_t kWavefrontBytes = 128;
 
 }  // namespace
 
-std::optional<SharedAccess> SharedAccess::make(Lowering& l, const kernel::Op& op,
-                                               kernel::Type tile, kernel::Type buffer,
-                                               const BufferView& view, std::uint32_t most_bytes) {
+std::optional<SharedAccess> SharedAccess::make(Lowering& l, const kernel::Op& op, kernel::Type tile,
+                                               kernel::Type buffer, const BufferView& view,
+                                               std::uint32_t most_bytes) {
   const kernel::LinearLayout* layout = l.layout(tile, op);
   if (!layout) return std::nullopt;
   auto shared = kernel::shared_layout(buffer, op.text);

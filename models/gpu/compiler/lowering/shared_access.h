@@ -26,7 +26,7 @@ class SharedAccess {
     std::int64_t immediate = 0;
   };
   const std::vector<Vector>& vectors() const { return vectors_; }
-  std::uint32_t bytes() const { return bytes_; }                ///< a vector
+  std::uint32_t bytes() const { return bytes_; }               ///< a vector
   std::uint8_t extra_passes() const { return extra_passes_; }  ///< beyond the fewest
   /// The uniform part of all addresses.
   VReg base(Lowering& l) const;

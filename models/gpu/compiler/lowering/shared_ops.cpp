@@ -66,9 +66,9 @@ bool store_tile(Lowering& l, const kernel::Op& op, const kernel::Value& tile,
   if (values.empty()) return l.error(op, "a stored tile has no value in registers");
   for (const auto& v : access->vectors()) {
     const auto words = words_of(l, values, v.registers, element_bytes(tile.type));
-    MachineInstruction& i = l.builder().emit(
-        Opcode::kSts, store_mnemonic(access->bytes()), {}, {v.address, access->base(l)},
-        static_cast<std::uint32_t>(v.immediate));
+    MachineInstruction& i =
+        l.builder().emit(Opcode::kSts, store_mnemonic(access->bytes()), {},
+                         {v.address, access->base(l)}, static_cast<std::uint32_t>(v.immediate));
     i.uses.insert(i.uses.end(), words.begin(), words.end());
     i.guard = guard;
     i.width = static_cast<std::uint16_t>(access->bytes());
@@ -148,9 +148,9 @@ bool load_matrices(Lowering& l, const kernel::Op& op, const kernel::LinearLayout
     std::vector<VReg> words(kMatrixBytes / kWordBytes);
     for (auto& w : words) w = b.general();
     b.code().tie(words);
-    MachineInstruction& i =
-        b.emit(Opcode::kLdsm, "LDSM.16.M88.4", {}, {l.index_math().exclusive_or(thread, crossed), base},
-               static_cast<std::uint32_t>(offset - crossed + view.offset));
+    MachineInstruction& i = b.emit(Opcode::kLdsm, "LDSM.16.M88.4", {},
+                                   {l.index_math().exclusive_or(thread, crossed), base},
+                                   static_cast<std::uint32_t>(offset - crossed + view.offset));
     i.defs.assign(words.begin(), words.end());
     i.width = kMatrixBytes;
     i.effect = MemoryEffect::kSharedLoad;
@@ -199,9 +199,9 @@ bool lower_local_load(Lowering& l, const kernel::Op& op) {
     std::vector<VReg> words(std::max(1u, access->bytes() / kWordBytes));
     for (auto& w : words) w = b.general();
     if (words.size() > 1) b.code().tie(words);
-    MachineInstruction& i = b.emit(Opcode::kLds, load_mnemonic(access->bytes()), {},
-                                   {v.address, access->base(l)},
-                                   static_cast<std::uint32_t>(v.immediate));
+    MachineInstruction& i =
+        b.emit(Opcode::kLds, load_mnemonic(access->bytes()), {}, {v.address, access->base(l)},
+               static_cast<std::uint32_t>(v.immediate));
     i.defs.assign(words.begin(), words.end());
     i.width = static_cast<std::uint16_t>(access->bytes());
     i.extra_passes = access->extra_passes();

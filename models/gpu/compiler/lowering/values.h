@@ -69,11 +69,10 @@ struct ValueState {
   ScalarId base = kNoScalar;            ///< kPointer
   std::int64_t bytes = 0;               ///< kPointer
   std::vector<Comparison> comparisons;  ///< kMask
-  std::int64_t mask_run = 1;            ///< kMask: registers in a row under one bit
   std::vector<Element> elements;  ///< kElements: a register of the layout each; one for scalars
   const kernel::LinearLayout* layout = nullptr;  ///< null for scalars
-  BufferView buffer;             ///< kBuffer
-  bool alias = false;            ///< kElements: the registers are another value's too
+  BufferView buffer;                             ///< kBuffer
+  bool alias = false;  ///< kElements: the registers are another value's too
 };
 
 }  // namespace xpusim::gpu
