@@ -36,6 +36,22 @@ TEST(MemoryConfigs, give_an_h200_its_4_8_terabytes_a_second) {
   EXPECT_EQ(p.capacity_bytes, 141'000'000'000);
 }
 
+TEST(MemoryConfigs, give_an_h100_its_3_35_terabytes_a_second_and_50_mib_of_l2) {
+  const auto p = bound<MemoryParams>("h100");
+  EXPECT_EQ(p.hbm.total_pseudo_channels(), 160);
+  EXPECT_NEAR(p.hbm.bytes_per_second(), 3.35e12, 0.01e12);
+  EXPECT_EQ(p.hbm.capacity_bytes, 80'000'000'000);
+  EXPECT_EQ(p.l2.capacity_bytes, 52'428'800);
+}
+
+TEST(MemoryConfigs, give_an_a100_its_2_04_terabytes_a_second_and_40_mib_of_l2) {
+  const auto p = bound<MemoryParams>("a100");
+  EXPECT_EQ(p.hbm.total_pseudo_channels(), 80);
+  EXPECT_NEAR(p.hbm.bytes_per_second(), 2.039e12, 0.005e12);
+  EXPECT_EQ(p.hbm.capacity_bytes, 80'000'000'000);
+  EXPECT_EQ(p.l2.capacity_bytes, 41'943'040);
+}
+
 TEST(MemoryConfigs, give_a_v5e_its_820_gigabytes_a_second) {
   const auto p = bound<HbmParams>("hbm2e_v5e");
   EXPECT_EQ(p.total_pseudo_channels(), 32);
