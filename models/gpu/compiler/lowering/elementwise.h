@@ -110,6 +110,14 @@ bool lower_load(Lowering& l, const kernel::Op& op);
 bool lower_store(Lowering& l, const kernel::Op& op);
 bool lower_atomic(Lowering& l, const kernel::Op& op);
 bool lower_reduce(Lowering& l, const kernel::Op& op);
+bool lower_trans(Lowering& l, const kernel::Op& op);
+bool lower_reshape(Lowering& l, const kernel::Op& op);
+bool lower_join(Lowering& l, const kernel::Op& op);
+bool lower_split(Lowering& l, const kernel::Op& op);
+bool lower_cat(Lowering& l, const kernel::Op& op);
+bool lower_scan(Lowering& l, const kernel::Op& op);
+bool lower_histogram(Lowering& l, const kernel::Op& op);
+bool lower_gather(Lowering& l, const kernel::Op& op);
 bool lower_return(Lowering& l, const kernel::Op& op);
 
 }  // namespace xpusim::gpu

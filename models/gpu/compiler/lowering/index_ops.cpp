@@ -74,6 +74,17 @@ bool closed(Lowering& l, const kernel::Op& op) {
   return true;
 }
 
+/// Whether all registers of a thread hold one number.
+bool same_in_registers(const IndexForm& f) {
+  if (!f.layout) return true;
+  for (const kernel::Basis& basis : f.layout->registers) {
+    for (std::size_t d = 0; d < basis.size(); ++d) {
+      if (f.factors[d] * basis[d] != 0) return false;
+    }
+  }
+  return true;
+}
+
 bool is_wide(const kernel::Value& value) { return kernel::bit_width(value.type->dtype) > 32; }
 
 /// Whether an index in closed form is known not to be negative.
@@ -107,13 +118,36 @@ Element wide_element(Lowering& l, Opcode opcode, std::string_view mnemonic, std:
   return {low, 0, 0, b.value(Opcode::kFma, "IMAD", {left, right_high, cross})};
 }
 
+/// What needs no instruction: bitwise ops on constants, and an exclusive or that undoes another.
+std::optional<Element> fold(Lowering& l, const kernel::Op& op, std::span<const Element> e) {
+  if (is_wide(*op.result())) return std::nullopt;
+  if (e[0].is_constant() && e[1].is_constant()) {
+    if (op.name() == "arith.andi") return Element{kNoVReg, e[0].bits & e[1].bits};
+    if (op.name() == "arith.ori") return Element{kNoVReg, e[0].bits | e[1].bits};
+    if (op.name() == "arith.xori") return Element{kNoVReg, e[0].bits ^ e[1].bits};
+    return std::nullopt;
+  }
+  if (op.name() != "arith.xori") return std::nullopt;
+  for (std::size_t n = 0; n < 2; ++n) {
+    const auto known = l.exclusive_ors.find(e[n].reg);
+    if (known == l.exclusive_ors.end()) continue;
+    const auto& [a, b] = known->second;
+    if (a == e[1 - n]) return b;
+    if (b == e[1 - n]) return a;
+  }
+  return std::nullopt;
+}
+
 bool integer_elements(Lowering& l, const kernel::Op& op, Opcode opcode, std::string_view mnemonic,
                       std::uint32_t variant) {
   return map_elements(l, op, [&](std::span<const Element> e) {
+    if (const auto known = fold(l, op, e)) return *known;
     if (is_wide(*op.result())) return wide_element(l, opcode, mnemonic, variant, e);
     const VReg first = e[0].is_constant() && e[1].is_constant() ? l.in_register(e[0]) : e[0].reg;
-    return Element{
+    const Element result{
         l.builder().value(opcode, mnemonic, {first, e[1].reg}, e[0].bits ^ e[1].bits ^ variant)};
+    if (op.name() == "arith.xori") l.exclusive_ors[result.reg] = {e[0], e[1]};
+    return result;
   });
 }
 
@@ -300,6 +334,10 @@ bool lower_bits(Lowering& l, const kernel::Op& op) {
     ValueState& to = l.state(*op.result());
     to = a;
     to.comparisons.insert(to.comparisons.end(), b.comparisons.begin(), b.comparisons.end());
+    // Those first that all registers of a thread share.
+    std::stable_partition(to.comparisons.begin(), to.comparisons.end(), [](const Comparison& c) {
+      return same_in_registers(c.left) && same_in_registers(c.right);
+    });
     to.elements.clear();
     return true;
   }
@@ -348,7 +386,15 @@ bool lower_cmp_int(Lowering& l, const kernel::Op& op) {
     return true;
   }
   const std::uint32_t variant = static_cast<std::uint32_t>(how) << 28;
+  const bool equality = how == kernel::Compare::kEq || how == kernel::Compare::kNe;
   return map_elements(l, op, [&](std::span<const Element> e) {
+    // A number that was a predicate, compared with 0 or 1, is that predicate again.
+    if (const auto was = l.was_predicate.find(e[0].reg);
+        equality && e[1].is_constant() && e[1].bits <= 1 && was != l.was_predicate.end()) {
+      Element p = was->second;
+      if ((e[1].bits == 1) == (how == kernel::Compare::kNe)) p.bits ^= Lowering::kNegated;
+      return p;
+    }
     const VReg p = l.builder().predicate();
     l.builder().emit(Opcode::kAlu, "ISETP", {p}, {e[0].reg, e[1].reg},
                      e[0].bits ^ e[1].bits ^ variant);
@@ -367,7 +413,10 @@ bool lower_resize_int(Lowering& l, const kernel::Op& op) {
   const ValueState from = l.operand(op, 0);
   if (op.operands[0]->type->dtype == kernel::DType::kI1) {
     return map_elements(l, op, [&](std::span<const Element> e) {
-      return Element{l.builder().value(Opcode::kAlu, "SEL", {e[0].reg})};
+      if (e[0].is_constant()) return e[0];
+      const Element number{l.builder().value(Opcode::kAlu, "SEL", {e[0].reg}, e[0].bits)};
+      l.was_predicate[number.reg] = e[0];
+      return number;
     });
   }
   if (from.kind == ValueKind::kIndex) {

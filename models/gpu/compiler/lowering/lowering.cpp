@@ -322,7 +322,7 @@ bool Lowering::combine(const kernel::Op& op, std::span<const Element> left,
     set_elements(*body.args[left.size() + i], nullptr, {right[i]});
   }
   for (const auto& inner : body.ops) {
-    if (inner->name() == "tt.reduce.return") {
+    if (inner->name() == "tt.reduce.return" || inner->name() == "tt.scan.return") {
       result.clear();
       for (const kernel::Value* v : inner->operands) {
         const auto& all = elements(*v);

@@ -117,6 +117,11 @@ class Lowering {
     VReg large, normal, value;  // predicates: |d| > 2^126, |d| >= 2^-126
   };
   std::map<VReg, Reciprocal> reciprocals;
+  /// Operands of exclusive ors, which another one may undo; predicates that became numbers.
+  std::map<VReg, std::pair<Element, Element>> exclusive_ors;
+  std::map<VReg, Element> was_predicate;
+  /// In `bits` of an element in a predicate register: it holds where the predicate does not.
+  static constexpr std::uint32_t kNegated = 1u << 31;
 
  private:
   void count_uses();

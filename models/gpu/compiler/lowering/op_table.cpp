@@ -103,13 +103,21 @@ LowerOp find_lowering(std::string_view op) {
       {"tt.atomic_rmw", lower_atomic},
       {"tt.reduce", lower_reduce},
       {"tt.return", lower_return},
+      {"tt.trans", lower_trans},
+      {"tt.reshape", lower_reshape},
+      {"tt.join", lower_join},
+      {"tt.split", lower_split},
+      {"tt.cat", lower_cat},
+      {"tt.scan", lower_scan},
+      {"tt.histogram", lower_histogram},
+      {"tt.gather", lower_gather},
   };
   const auto it = table.find(op);
   return it == table.end() ? nullptr : it->second;
 }
 
 bool is_lowered(std::string_view op) {
-  return op == "tt.reduce.return" || op == "scf.yield" || find_lowering(op) != nullptr;
+  return op == "tt.reduce.return" || op == "tt.scan.return" || op == "scf.yield" || find_lowering(op) != nullptr;
 }
 
 }  // namespace xpusim::gpu
