@@ -116,6 +116,8 @@ bool lower_join(Lowering& l, const kernel::Op& op);
 bool lower_split(Lowering& l, const kernel::Op& op);
 bool lower_cat(Lowering& l, const kernel::Op& op);
 bool lower_scan(Lowering& l, const kernel::Op& op);
+bool lower_if(Lowering& l, const kernel::Op& op);
+bool lower_while(Lowering& l, const kernel::Op& op);
 bool lower_histogram(Lowering& l, const kernel::Op& op);
 bool lower_gather(Lowering& l, const kernel::Op& op);
 bool lower_return(Lowering& l, const kernel::Op& op);

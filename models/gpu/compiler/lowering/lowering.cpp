@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "models/gpu/compiler/lowering/merge.h"
+
 namespace xpusim::gpu {
 namespace {
 
@@ -130,6 +132,7 @@ Expected<Lowered> Lowering::run() {
     if (!lower(*op)) break;  // what follows may need what is missing
   }
   if (diagnostics_.has_errors()) return fail(std::move(diagnostics_));
+  lift_shared_values(out_.code, conditional_blocks);
   out_.shared_bytes = std::max(shared_bytes_, shared_plan_.bytes());
   return std::move(out_);
 }

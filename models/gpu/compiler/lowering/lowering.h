@@ -27,6 +27,11 @@ LowerOp find_lowering(std::string_view op);
 /// Whether an op has a lowering, its own or as part of the op around it (the returns of regions).
 bool is_lowered(std::string_view op);
 
+/// Blocks that run only if the branch at the end of block `before` says so.
+struct ConditionalBlocks {
+  std::size_t before = 0, first = 0, last = 0;
+};
+
 /// What the lowering of a function leaves.
 struct Lowered {
   MachineCode code;
@@ -117,6 +122,8 @@ class Lowering {
     VReg large, normal, value;  // predicates: |d| > 2^126, |d| >= 2^-126
   };
   std::map<VReg, Reciprocal> reciprocals;
+  /// Code that runs on a condition, in the order in which it was closed.
+  std::vector<ConditionalBlocks> conditional_blocks;
   /// Operands of exclusive ors, which another one may undo; predicates that became numbers.
   std::map<VReg, std::pair<Element, Element>> exclusive_ors;
   std::map<VReg, Element> was_predicate;

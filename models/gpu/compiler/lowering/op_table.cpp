@@ -109,6 +109,8 @@ LowerOp find_lowering(std::string_view op) {
       {"tt.split", lower_split},
       {"tt.cat", lower_cat},
       {"tt.scan", lower_scan},
+      {"scf.if", lower_if},
+      {"scf.while", lower_while},
       {"tt.histogram", lower_histogram},
       {"tt.gather", lower_gather},
   };
@@ -117,7 +119,7 @@ LowerOp find_lowering(std::string_view op) {
 }
 
 bool is_lowered(std::string_view op) {
-  return op == "tt.reduce.return" || op == "tt.scan.return" || op == "scf.yield" || find_lowering(op) != nullptr;
+  return op == "tt.reduce.return" || op == "tt.scan.return" || op == "scf.condition" || op == "scf.yield" || find_lowering(op) != nullptr;
 }
 
 }  // namespace xpusim::gpu

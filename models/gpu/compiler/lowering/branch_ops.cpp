@@ -1,0 +1,288 @@
+// Branches: scf.if, scf.while, and functions of several blocks. Conditions are the same in all
+// threads of a block, so that a warp takes one way. Which way is the execution trace's decision at
+// the op's site.
+
+#include <algorithm>
+
+#include "models/gpu/compiler/lowering/elementwise.h"
+#include "models/gpu/compiler/lowering/merge.h"
+
+namespace xpusim::gpu {
+namespace {
+
+MachineInstruction& branch(Lowering& l, const kernel::Op* op, Branch how, std::size_t target,
+                           VReg guard = kNoVReg) {
+  MachineInstruction& i = l.builder().emit(Opcode::kBra, "BRA", {}, {});
+  i.branch = how;
+  if (op != nullptr) i.site = l.site(*op);
+  i.target = static_cast<std::int32_t>(target);
+  i.guard = guard;
+  i.effect = MemoryEffect::kEnd;
+  return i;
+}
+
+std::size_t new_block(Lowering& l) {
+  auto& blocks = l.builder().code().blocks;
+  blocks.emplace_back();
+  return blocks.size() - 1;
+}
+std::size_t last_block(Lowering& l) { return l.builder().code().blocks.size() - 1; }
+
+/// The predicate of a condition; a constant takes a register all the same.
+VReg condition(Lowering& l, const kernel::Value& value) {
+  const Element e = l.elements(value)[0];
+  if (e.reg != kNoVReg) return e.reg;
+  const VReg p = l.builder().predicate();
+  l.builder().emit(Opcode::kAlu, "PLOP3", {p}, {}, e.bits);
+  return p;
+}
+
+/// Lowers the ops of a block but its terminator.
+bool lower_body(Lowering& l, const kernel::Block& block) {
+  for (std::size_t n = 0; n + 1 < block.ops.size(); ++n) {
+    for (const auto& r : block.ops[n]->results) l.state(*r) = {};
+    if (!l.lower(*block.ops[n])) return false;
+  }
+  return true;
+}
+
+const kernel::Block* body_of(const kernel::Op& op, std::size_t region) {
+  if (op.regions.size() <= region || op.regions[region]->blocks.empty()) return nullptr;
+  const kernel::Block& block = *op.regions[region]->blocks[0];
+  return block.ops.empty() ? nullptr : &block;
+}
+
+/// Ops without an effect and not dear: the compiler computes them on both ways and selects.
+constexpr std::int64_t kSpeculated = 4;
+
+bool may_speculate(Lowering& l, const kernel::Op& op) {
+  std::int64_t cost = 0;
+  for (const auto& region : op.regions) {
+    for (const auto& block : region->blocks) {
+      for (const auto& inner : block->ops) {
+        if (inner->name() == "scf.yield") continue;
+        if (!inner->regions.empty() || l.site(*inner) != kNoSite || inner->results.size() != 1) {
+          return false;
+        }
+        const bool plain =
+            inner->name().starts_with("arith.") || inner->name() == "tt.splat" ||
+            inner->name() == "tt.broadcast" || inner->name() == "tt.expand_dims";
+        const kernel::Type type = inner->result()->type;
+        const kernel::LinearLayout* layout =
+            type->kind == kernel::TypeKind::kTensor ? l.layout(type, *inner) : nullptr;
+        if (!plain) return false;
+        if (inner->name() != "arith.constant") cost += layout ? layout->register_count() : 1;
+      }
+    }
+  }
+  return cost <= kSpeculated;
+}
+
+/// One result of both ways, selected by the condition.
+bool select(Lowering& l, const kernel::Op& op, VReg which, const kernel::Value& yes,
+            const kernel::Value& no, const kernel::Value& result) {
+  if (result.type->is_pointer_like()) {
+    return l.error(op, "pointers that come from several paths are not yet lowered for the GPU");
+  }
+  std::vector<Element> left = l.elements(yes), right = l.elements(no);
+  const kernel::LinearLayout* layout = nullptr;
+  if (result.type->kind == kernel::TypeKind::kTensor && !(layout = l.layout(result.type, op))) {
+    return false;
+  }
+  const std::size_t count = layout ? layout->register_count() : 1;
+  left.resize(count, left[0]);
+  right.resize(count, right[0]);
+  std::vector<Element> chosen;
+  Builder& b = l.builder();
+  for (std::size_t r = 0; r < count; ++r) {
+    if (left[r] == right[r]) {
+      chosen.push_back(left[r]);
+      continue;
+    }
+    const Element x = l.whole(left[r]), y = l.whole(right[r]);
+    if (result.type->dtype == kernel::DType::kI1) {
+      Element p{b.predicate()};
+      b.emit(Opcode::kAlu, "PLOP3", {p.reg}, {x.reg, y.reg, which}, x.bits ^ y.bits);
+      chosen.push_back(p);
+      continue;
+    }
+    const VReg first = x.is_constant() && y.is_constant() ? l.in_register(x) : x.reg;
+    Element e{b.value(Opcode::kAlu, "SEL", {first, y.reg, which}, x.bits ^ y.bits)};
+    if (kernel::bit_width(result.type->dtype) > 32) {
+      e.high = b.value(Opcode::kAlu, "SEL", {l.high_half(x), l.high_half(y), which});
+    }
+    chosen.push_back(e);
+  }
+  l.set_elements(result, layout, std::move(chosen));
+  return true;
+}
+
+bool if_by_selects(Lowering& l, const kernel::Op& op, VReg p) {
+  const kernel::Block *yes = body_of(op, 0), *no = body_of(op, 1);
+  if (!lower_body(l, *yes) || (no && !lower_body(l, *no))) return false;
+  for (std::size_t n = 0; n < op.results.size(); ++n) {
+    const kernel::Value& left = *yes->ops.back()->operands[n];
+    const kernel::Value& right = *no->ops.back()->operands[n];
+    if (!select(l, op, p, left, right, *op.result(n))) return false;
+  }
+  return true;
+}
+
+bool arrive(Lowering& l, const kernel::Op& terminator, std::size_t skipped,
+            std::vector<Merge>& merges, std::size_t first_block) {
+  for (std::size_t n = 0; n < merges.size(); ++n) {
+    if (!merges[n].arrive(l, terminator, *terminator.operands[n + skipped], first_block)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void set_target(Lowering& l, std::size_t block, std::size_t target) {
+  l.builder().code().blocks[block].code.back().target = static_cast<std::int32_t>(target);
+}
+
+}  // namespace
+
+/// Taken ways that meet again stand between BSSY and BSYNC, which the assembler places where it
+/// does not know that the condition is the same in all lanes.
+bool lower_if(Lowering& l, const kernel::Op& op) {
+  const kernel::Block *yes = body_of(op, 0), *no = body_of(op, 1);
+  const VReg p = condition(l, *op.operands[0]);
+  if (!yes || (!no && !op.results.empty())) return l.error(op, "scf.if without a side it needs");
+  if (!op.results.empty() && may_speculate(l, op)) return if_by_selects(l, op, p);
+  std::vector<Merge> merges;
+  for (const auto& result : op.results) {
+    auto merge = Merge::make(l, op, *result);
+    if (!merge) return false;
+    merges.push_back(std::move(*merge));
+  }
+  l.builder().emit(Opcode::kNop, "BSSY", {}, {});
+  const std::size_t before = last_block(l);
+  branch(l, &op, Branch::kIfZero, 0, p);
+  const std::size_t first = new_block(l);
+  if (!lower_body(l, *yes) || !arrive(l, *yes->ops.back(), 0, merges, first)) return false;
+  l.conditional_blocks.push_back({before, first, last_block(l)});
+  const std::size_t yes_end = last_block(l);
+  if (no) {
+    branch(l, nullptr, Branch::kAlways, 0);
+    const std::size_t second = new_block(l);
+    set_target(l, before, second);
+    if (!lower_body(l, *no) || !arrive(l, *no->ops.back(), 0, merges, second)) return false;
+    l.conditional_blocks.push_back({before, second, last_block(l)});
+  }
+  const std::size_t join = new_block(l);
+  set_target(l, no ? yes_end : before, join);
+  l.builder().emit(Opcode::kNop, "BSYNC", {}, {});
+  for (std::size_t n = 0; n < merges.size(); ++n) merges[n].set(l, *op.result(n));
+  return true;
+}
+
+namespace {
+
+bool has_sites(Lowering& l, const kernel::Block& block) {
+  return std::any_of(block.ops.begin(), block.ops.end(), [&](const auto& op) {
+    return !op->regions.empty() || l.site(*op) != kNoSite;
+  });
+}
+
+std::optional<std::vector<Merge>> merges_of(Lowering& l, const kernel::Op& op,
+                                            const kernel::Block& block) {
+  std::vector<Merge> merges;
+  for (const auto& arg : block.args) {
+    auto merge = Merge::make(l, op, *arg);
+    if (!merge) return std::nullopt;
+    merges.push_back(std::move(*merge));
+  }
+  return merges;
+}
+
+/// The results are what the condition passes on when it ends the loop.
+void finish(Lowering& l, const kernel::Op& op, const kernel::Op& condition) {
+  for (std::size_t n = 0; n < op.results.size(); ++n) {
+    l.state(*op.result(n)) = l.state(*condition.operands[n + 1]);
+    l.state(*op.result(n)).alias = true;
+  }
+}
+
+/// The condition is tested before the loop and again at the end of each iteration.
+bool rotated_while(Lowering& l, const kernel::Op& op, const kernel::Block& test,
+                   const kernel::Block& body) {
+  for (std::size_t n = 0; n < test.args.size(); ++n) {
+    l.state(*test.args[n]) = l.operand(op, n);
+    l.state(*test.args[n]).alias = true;
+  }
+  const kernel::Op& decides = *test.ops.back();
+  if (!lower_body(l, test)) return false;
+  auto merges = merges_of(l, op, body);
+  if (!merges || !arrive(l, decides, 1, *merges, last_block(l) + 1)) return false;
+  const std::size_t before = last_block(l);
+  branch(l, &op, Branch::kIfZero, 0, condition(l, *decides.operands[0]));
+  const std::size_t first = new_block(l);
+  for (std::size_t n = 0; n < merges->size(); ++n) (*merges)[n].set(l, *body.args[n]);
+  if (!lower_body(l, body)) return false;
+  const kernel::Op& yield = *body.ops.back();
+  for (std::size_t n = 0; n < test.args.size(); ++n) {
+    l.state(*test.args[n]) = l.operand(yield, n);
+    l.state(*test.args[n]).alias = true;
+  }
+  if (!lower_body(l, test)) return false;
+  const VReg more = condition(l, *decides.operands[0]);
+  if (!arrive(l, decides, 1, *merges, first)) return false;
+  branch(l, &op, Branch::kIfSet, first, more);
+  l.builder().code().blocks.back().loop_begin = static_cast<int>(first);
+  l.conditional_blocks.push_back({before, first, last_block(l)});
+  set_target(l, before, new_block(l));
+  for (std::size_t n = 0; n < op.results.size(); ++n) (*merges)[n].set(l, *op.result(n));
+  return true;
+}
+
+/// The test has effects of its own, so that it stands in the code once: at the loop's begin.
+bool while_with_test_first(Lowering& l, const kernel::Op& op, const kernel::Block& test,
+                           const kernel::Block& body) {
+  auto merges = merges_of(l, op, test);
+  if (!merges) return false;
+  for (std::size_t n = 0; n < merges->size(); ++n) {
+    if (!(*merges)[n].arrive(l, op, *op.operands[n], last_block(l) + 1)) return false;
+  }
+  const std::size_t first = new_block(l);
+  for (std::size_t n = 0; n < merges->size(); ++n) (*merges)[n].set(l, *test.args[n]);
+  const kernel::Op& decides = *test.ops.back();
+  if (!lower_body(l, test)) return false;
+  const VReg more = condition(l, *decides.operands[0]);
+  for (std::size_t n = 0; n < body.args.size(); ++n) {
+    l.state(*body.args[n]) = l.state(*decides.operands[n + 1]);
+    l.state(*body.args[n]).alias = true;
+  }
+  const bool empty = body.ops.size() == 1;
+  const std::size_t decided = last_block(l);
+  if (!empty) {
+    branch(l, &op, Branch::kIfZero, 0, more);
+    const std::size_t second = new_block(l);
+    if (!lower_body(l, body)) return false;
+    if (!arrive(l, *body.ops.back(), 0, *merges, first)) return false;
+    branch(l, nullptr, Branch::kAlways, first);
+    l.conditional_blocks.push_back({decided, second, last_block(l)});
+  } else {
+    if (!arrive(l, *body.ops.back(), 0, *merges, first)) return false;
+    branch(l, &op, Branch::kIfSet, first, more);
+  }
+  l.builder().code().blocks.back().loop_begin = static_cast<int>(first);
+  const std::size_t after = new_block(l);
+  if (!empty) set_target(l, decided, after);
+  finish(l, op, decides);
+  return true;
+}
+
+}  // namespace
+
+bool lower_while(Lowering& l, const kernel::Op& op) {
+  const kernel::Block *test = body_of(op, 0), *body = body_of(op, 1);
+  if (!test || !body || test->ops.back()->name() != "scf.condition") {
+    return l.error(op, "scf.while needs a condition and a body");
+  }
+  return has_sites(l, *test) ? while_with_test_first(l, op, *test, *body)
+                             : rotated_while(l, op, *test, *body);
+}
+
+}  // namespace xpusim::gpu
