@@ -6,6 +6,7 @@
 
 #include "models/gpu/compiler/lowering/elementwise.h"
 #include "models/gpu/compiler/lowering/merge.h"
+#include "sim/kernel/op_info.h"
 
 namespace xpusim::gpu {
 namespace {
@@ -61,12 +62,11 @@ bool may_speculate(Lowering& l, const kernel::Op& op) {
     for (const auto& block : region->blocks) {
       for (const auto& inner : block->ops) {
         if (inner->name() == "scf.yield") continue;
-        if (!inner->regions.empty() || l.site(*inner) != kNoSite || inner->results.size() != 1) {
+        if (!inner->regions.empty() || inner->results.size() != 1) {
           return false;
         }
-        const bool plain =
-            inner->name().starts_with("arith.") || inner->name() == "tt.splat" ||
-            inner->name() == "tt.broadcast" || inner->name() == "tt.expand_dims";
+        const bool plain = inner->name().starts_with("arith.") || inner->name() == "tt.splat" ||
+                           inner->name() == "tt.broadcast" || inner->name() == "tt.expand_dims";
         const kernel::Type type = inner->result()->type;
         const kernel::LinearLayout* layout =
             type->kind == kernel::TypeKind::kTensor ? l.layout(type, *inner) : nullptr;
@@ -180,10 +180,15 @@ bool lower_if(Lowering& l, const kernel::Op& op) {
 
 namespace {
 
-bool has_sites(Lowering& l, const kernel::Block& block) {
-  return std::any_of(block.ops.begin(), block.ops.end(), [&](const auto& op) {
-    return !op->regions.empty() || l.site(*op) != kNoSite;
-  });
+/// Accesses to memory and control flow leave records: such code may stand in a program only once.
+bool leaves_records(const kernel::Op& op) {
+  constexpr std::uint32_t kPlain = kernel::kPure | kernel::kElementwise | kernel::kTerminator;
+  return (op.info->effects & ~kPlain) != 0;
+}
+
+bool has_sites(const kernel::Block& block) {
+  return std::any_of(block.ops.begin(), block.ops.end(),
+                     [&](const auto& op) { return leaves_records(*op); });
 }
 
 std::optional<std::vector<Merge>> merges_of(Lowering& l, const kernel::Op& op,
@@ -195,6 +200,19 @@ std::optional<std::vector<Merge>> merges_of(Lowering& l, const kernel::Op& op,
     merges.push_back(std::move(*merge));
   }
   return merges;
+}
+
+/// The end of a loop that began with block `first`: back if the condition holds. Returns the block
+/// after it.
+std::size_t repeat(Lowering& l, const kernel::Op& op, std::size_t first, VReg more) {
+  branch(l, &op, Branch::kIfZero, 0, more);
+  const std::size_t decided = last_block(l);
+  new_block(l);
+  branch(l, nullptr, Branch::kAlways, first);
+  l.builder().code().blocks.back().loop_begin = static_cast<int>(first);
+  const std::size_t after = new_block(l);
+  set_target(l, decided, after);
+  return after;
 }
 
 /// The results are what the condition passes on when it ends the loop.
@@ -229,10 +247,9 @@ bool rotated_while(Lowering& l, const kernel::Op& op, const kernel::Block& test,
   if (!lower_body(l, test)) return false;
   const VReg more = condition(l, *decides.operands[0]);
   if (!arrive(l, decides, 1, *merges, first)) return false;
-  branch(l, &op, Branch::kIfSet, first, more);
-  l.builder().code().blocks.back().loop_begin = static_cast<int>(first);
-  l.conditional_blocks.push_back({before, first, last_block(l)});
-  set_target(l, before, new_block(l));
+  const std::size_t end = repeat(l, op, first, more);
+  l.conditional_blocks.push_back({before, first, end - 1});
+  set_target(l, before, end);
   for (std::size_t n = 0; n < op.results.size(); ++n) (*merges)[n].set(l, *op.result(n));
   return true;
 }
@@ -246,6 +263,7 @@ bool while_with_test_first(Lowering& l, const kernel::Op& op, const kernel::Bloc
     if (!(*merges)[n].arrive(l, op, *op.operands[n], last_block(l) + 1)) return false;
   }
   const std::size_t first = new_block(l);
+  l.take_shared_dirty();  // by the iteration before
   for (std::size_t n = 0; n < merges->size(); ++n) (*merges)[n].set(l, *test.args[n]);
   const kernel::Op& decides = *test.ops.back();
   if (!lower_body(l, test)) return false;
@@ -262,14 +280,13 @@ bool while_with_test_first(Lowering& l, const kernel::Op& op, const kernel::Bloc
     if (!lower_body(l, body)) return false;
     if (!arrive(l, *body.ops.back(), 0, *merges, first)) return false;
     branch(l, nullptr, Branch::kAlways, first);
+    l.builder().code().blocks.back().loop_begin = static_cast<int>(first);
     l.conditional_blocks.push_back({decided, second, last_block(l)});
+    set_target(l, decided, new_block(l));
   } else {
     if (!arrive(l, *body.ops.back(), 0, *merges, first)) return false;
-    branch(l, &op, Branch::kIfSet, first, more);
+    repeat(l, op, first, more);
   }
-  l.builder().code().blocks.back().loop_begin = static_cast<int>(first);
-  const std::size_t after = new_block(l);
-  if (!empty) set_target(l, decided, after);
   finish(l, op, decides);
   return true;
 }
@@ -281,8 +298,8 @@ bool lower_while(Lowering& l, const kernel::Op& op) {
   if (!test || !body || test->ops.back()->name() != "scf.condition") {
     return l.error(op, "scf.while needs a condition and a body");
   }
-  return has_sites(l, *test) ? while_with_test_first(l, op, *test, *body)
-                             : rotated_while(l, op, *test, *body);
+  return has_sites(*test) ? while_with_test_first(l, op, *test, *body)
+                          : rotated_while(l, op, *test, *body);
 }
 
 }  // namespace xpusim::gpu

@@ -219,9 +219,27 @@ class Conversion {
   std::uint32_t bits_;
 };
 
+/// The addresses that a tile of pointers holds, each in two registers.
+std::vector<Element> whole_addresses(Lowering& l, const kernel::Value& pointers,
+                                     const kernel::LinearLayout& layout) {
+  std::vector<Element> addresses;
+  for (std::uint32_t r = 0; r < layout.register_count(); ++r) {
+    const Address at = address(l, pointers, r);
+    Element e{at.low, 0, 0, at.high};
+    if (at.immediate != 0) {
+      const auto offset = static_cast<std::uint32_t>(at.immediate);
+      e.reg = l.builder().value(Opcode::kAlu, "IADD3", {at.low}, offset);
+      e.high = l.builder().value(Opcode::kAlu, "IADD3.X", {at.high, e.reg});
+    }
+    addresses.push_back(e);
+  }
+  return addresses;
+}
+
 }  // namespace
 
-/// Closed forms are computed anew in the other layout. Pointers in registers move as 64 bits.
+/// Closed forms are computed anew in the other layout. Pointers in registers move as whole
+/// addresses.
 bool lower_convert_layout(Lowering& l, const kernel::Op& op) {
   const kernel::LinearLayout* from = l.layout(op.operands[0]->type, op);
   const kernel::LinearLayout* to = l.layout(op.result()->type, op);
@@ -242,9 +260,11 @@ bool lower_convert_layout(Lowering& l, const kernel::Op& op) {
   }
   Conversion conversion(l, op, *from, *to);
   if (source.kind == ValueKind::kPointer) {
-    result = source;
+    result = {};
+    result.kind = ValueKind::kPointer;
+    result.bytes = source.bytes;
     result.layout = result.index.layout = to;
-    result.elements = conversion.run(source.elements);
+    result.elements = conversion.run(whole_addresses(l, *op.operands[0], *from));
     return true;
   }
   l.set_elements(*op.result(), to, conversion.run(l.elements(*op.operands[0])));

@@ -109,6 +109,7 @@ bool lower_dot(Lowering& l, const kernel::Op& op);
 bool lower_load(Lowering& l, const kernel::Op& op);
 bool lower_store(Lowering& l, const kernel::Op& op);
 bool lower_atomic(Lowering& l, const kernel::Op& op);
+bool lower_compare_and_swap(Lowering& l, const kernel::Op& op);
 bool lower_reduce(Lowering& l, const kernel::Op& op);
 bool lower_trans(Lowering& l, const kernel::Op& op);
 bool lower_reshape(Lowering& l, const kernel::Op& op);

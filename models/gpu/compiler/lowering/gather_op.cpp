@@ -61,7 +61,7 @@ void spill_source(Lowering& l, const std::vector<Element>& source,
   std::int64_t count = 1;
   for (auto extent : layout.shape) count *= extent;
   l.use_shared(count * bytes);
-  if (l.take_shared_dirty()) emit_barrier(l);
+  if (l.take_shared_dirty()) l.barrier();
   const std::uint32_t words_each = std::max(1u, bytes / 4);
   const std::uint32_t together =
       std::min(layout.contiguous(static_cast<std::uint32_t>(layout.shape.size() - 1)),
@@ -88,7 +88,7 @@ void spill_source(Lowering& l, const std::vector<Element>& source,
     }
     store_shared(l, at, std::move(words), r, bytes < 4 ? bytes : 0).guard = guard;
   }
-  emit_barrier(l);
+  barrier_before_loads(l);
 }
 
 }  // namespace
@@ -126,8 +126,8 @@ bool lower_gather(Lowering& l, const kernel::Op& op) {
       if (column.empty()) return l.error(op, "the layouts do not hold the same rows");
       result.push_back(by_shuffles(l, column, e, bits > 32));
     } else {
-      const VReg at = l.builder().value(Opcode::kAlu, "LEA",
-                                        {l.in_register(e), l.shared_base()}, 0x1000 | bytes);
+      const VReg at = l.builder().value(Opcode::kAlu, "LEA", {l.in_register(e), l.shared_base()},
+                                        0x1000 | bytes);
       result.push_back(element_of(load_shared(l, at, std::max(1u, bytes / 4), 0, bytes)));
     }
   }

@@ -31,7 +31,8 @@ class Histogram {
       const VReg of_lane = lane_mask(n);
       mine = b_.value(Opcode::kAlu, "LOP3", {mine, ballots[bits_ - lane_bits_ + n], of_lane}, 0x60);
     }
-    for (std::uint32_t bin = 0; bin < bins_of_lane_; ++bin) count(bin, lanes_in(bin, mine, ballots));
+    for (std::uint32_t bin = 0; bin < bins_of_lane_; ++bin)
+      count(bin, lanes_in(bin, mine, ballots));
   }
 
   const std::vector<VReg>& counts() const { return counts_; }
@@ -39,8 +40,7 @@ class Histogram {
  private:
   VReg vote(VReg predicate) { return b_.value(Opcode::kAlu, "VOTE.ANY", {predicate}); }
   VReg ballot(VReg value, std::uint32_t bit) {
-    const VReg shifted =
-        bit == 0 ? value : b_.value(Opcode::kAlu, "SHF.R.U32.HI", {value}, bit);
+    const VReg shifted = bit == 0 ? value : b_.value(Opcode::kAlu, "SHF.R.U32.HI", {value}, bit);
     const VReg set = b_.predicate();
     b_.emit(Opcode::kAlu, "LOP3", {set}, {shifted}, 1);
     return vote(set);
@@ -101,7 +101,7 @@ void add_up(Lowering& l, const Histogram& histogram, std::uint32_t bins, std::ui
   Builder& b = l.builder();
   const auto threads = static_cast<std::uint32_t>(l.num_warps() * kWarpLanes);
   l.use_shared(std::int64_t{bins} * 4);
-  if (l.take_shared_dirty()) emit_barrier(l);
+  if (l.take_shared_dirty()) l.barrier();
   const VReg tid = l.index_math().tid();
   const VReg mine = b.value(Opcode::kAlu, "LOP3", {tid}, std::min(bins, threads) - 1);
   const VReg at = b.value(Opcode::kAlu, "LEA", {mine, l.shared_base()}, 2);
@@ -109,7 +109,7 @@ void add_up(Lowering& l, const Histogram& histogram, std::uint32_t bins, std::ui
   for (std::uint32_t first = 0; first < bins; first += threads) {
     store_shared(l, at, {zero}, first);
   }
-  emit_barrier(l);
+  barrier_before_loads(l);
   const VReg lane = b.value(Opcode::kAlu, "LOP3", {tid}, kWarpLanes - 1);
   const VReg to = b.value(Opcode::kAlu, "LEA", {lane, l.shared_base()}, histogram.bins_of_lane());
   const VReg guard = idle_warps == 0 ? kNoVReg : l.tid_bits_clear(idle_warps << 5);
@@ -120,7 +120,7 @@ void add_up(Lowering& l, const Histogram& histogram, std::uint32_t bins, std::ui
     i.guard = guard;
     i.extra_passes = static_cast<std::uint8_t>(conflicts);
   }
-  emit_barrier(l);
+  barrier_before_loads(l);
 }
 
 }  // namespace

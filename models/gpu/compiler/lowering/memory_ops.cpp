@@ -1,4 +1,4 @@
-// Loads, stores and atomics on global memory: a tile access becomes one instruction a vector, as
+// Loads and stores of global memory: a tile access becomes one instruction a vector, as
 // wide as layout, contiguity and alignment allow.
 
 #include <algorithm>
@@ -25,13 +25,6 @@ std::string_view store_mnemonic(std::uint32_t bytes) {
          : bytes == 4 ? "STG.E"
          : bytes == 2 ? "STG.E.U16"
                       : "STG.E.U8";
-}
-
-/// A mask that is a constant true guards nothing.
-const kernel::Value* mask_of(const kernel::Op& op, std::size_t position) {
-  if (op.operands.size() <= position) return nullptr;
-  const kernel::Value* mask = op.operands[position];
-  return kernel::integer_constant(*mask).value_or(0) != 0 ? nullptr : mask;
 }
 
 /// Which element's bits a word of a vector holds; upper halves of 64-bit elements come second.
@@ -100,63 +93,6 @@ void fill_copies(const Vectors& v, std::vector<Element>& result) {
   if (!v.layout) return;
   const std::uint32_t copies = v.layout->copy_registers();
   for (std::uint32_t r = 0; r < result.size(); ++r) result[r] = result[r & ~copies];
-}
-
-/// The words of a vector to store, side by side: elements' own registers where that can be.
-std::vector<VReg> gather(Lowering& l, const Vectors& v, const std::vector<Element>& elements,
-                         std::uint32_t first) {
-  std::vector<VReg> words;
-  for (std::uint32_t w = 0; w < v.words; ++w) {
-    if (v.words > v.elements) {
-      words.push_back(l.in_register(element_of_word(l, v, elements, first, w)));
-      continue;
-    }
-    const std::uint32_t a_word = v.elements / v.words;
-    words.push_back(elements.size() == 1 ? l.in_register(elements[0])
-                                         : word_of(l, elements, first + w * a_word, a_word,
-                                                   v.bytes * 8 / v.elements));
-  }
-  if (v.words == 1 || l.builder().code().tie(words)) return words;
-  for (auto& w : words) w = l.builder().move(w);
-  l.builder().code().tie(words);
-  return words;
-}
-
-/// The predicate of a store: its mask, and only one of the threads that hold copies.
-VReg store_guard(Lowering& l, const Vectors& v, const kernel::Value* mask, std::uint32_t first,
-                 bool scalar) {
-  Builder& b = l.builder();
-  const VReg masked = mask ? l.predicate(*mask, first) : kNoVReg;
-  std::uint32_t copies = scalar ? static_cast<std::uint32_t>(l.num_warps() * kWarpLanes - 1) : 0;
-  if (v.layout) copies = v.layout->copy_lanes() | (v.layout->copy_warps() << 5);
-  if (copies == 0) return masked;
-  const VReg one = l.tid_bits_clear(copies);
-  if (masked == kNoVReg) return one;
-  const VReg both = b.predicate();
-  b.emit(Opcode::kAlu, "PLOP3", {both}, {masked, one});
-  return both;
-}
-
-struct MemoryOrder {
-  bool acquire, release;
-};
-
-/// What an atomic orders beyond its own thread block.
-MemoryOrder memory_order(const kernel::Op& op) {
-  enum Semantic { kAcquire = 2, kRelease = 3, kAcquireRelease = 4 };
-  constexpr int kBlockScope = 2;
-  const auto semantic = op.int_attr("sem");
-  if (op.int_attr("scope") == kBlockScope) return {false, false};
-  return {semantic == kAcquire || semantic == kAcquireRelease,
-          semantic == kRelease || semantic == kAcquireRelease};
-}
-
-/// An instruction without operands that keeps its place among all accesses to memory.
-void emit_ordered(Lowering& l, Opcode op, std::string_view mnemonic, VReg guard) {
-  MachineInstruction& i = l.builder().emit(op, mnemonic, {}, {});
-  i.guard = guard;
-  i.guards_early_exit = guard != kNoVReg;
-  i.effect = MemoryEffect::kBarrier;
 }
 
 }  // namespace
@@ -234,6 +170,45 @@ Address address(Lowering& l, const kernel::Value& pointer, std::uint32_t reg) {
   return l.index_math().address(s.index, s.base, s.bytes, reg);
 }
 
+const kernel::Value* mask_of(const kernel::Op& op, std::size_t position) {
+  if (op.operands.size() <= position) return nullptr;
+  const kernel::Value* mask = op.operands[position];
+  return kernel::integer_constant(*mask).value_or(0) != 0 ? nullptr : mask;
+}
+
+std::vector<VReg> stored_words(Lowering& l, const Vectors& v, const std::vector<Element>& elements,
+                               std::uint32_t first) {
+  std::vector<VReg> words;
+  for (std::uint32_t w = 0; w < v.words; ++w) {
+    if (v.words > v.elements) {
+      words.push_back(l.in_register(element_of_word(l, v, elements, first, w)));
+      continue;
+    }
+    const std::uint32_t a_word = v.elements / v.words;
+    words.push_back(elements.size() == 1 ? l.in_register(elements[0])
+                                         : word_of(l, elements, first + w * a_word, a_word,
+                                                   v.bytes * 8 / v.elements));
+  }
+  if (v.words == 1 || l.builder().code().tie(words)) return words;
+  for (auto& w : words) w = l.builder().move(w);
+  l.builder().code().tie(words);
+  return words;
+}
+
+VReg store_guard(Lowering& l, const Vectors& v, const kernel::Value* mask, std::uint32_t first,
+                 bool scalar) {
+  Builder& b = l.builder();
+  const VReg masked = mask ? l.predicate(*mask, first) : kNoVReg;
+  std::uint32_t copies = scalar ? static_cast<std::uint32_t>(l.num_warps() * kWarpLanes - 1) : 0;
+  if (v.layout) copies = v.layout->copy_lanes() | (v.layout->copy_warps() << 5);
+  if (copies == 0) return masked;
+  const VReg one = l.tid_bits_clear(copies);
+  if (masked == kNoVReg) return one;
+  const VReg both = b.predicate();
+  b.emit(Opcode::kAlu, "PLOP3", {both}, {masked, one});
+  return both;
+}
+
 bool lower_load(Lowering& l, const kernel::Op& op) {
   const kernel::Value* mask = mask_of(op, 1);
   const kernel::Value* other = op.operands.size() > 2 ? op.operands[2] : nullptr;
@@ -258,7 +233,7 @@ bool lower_store(Lowering& l, const kernel::Op& op) {
   for (std::uint32_t n = 0; n < v.first.size(); ++n) {
     const VReg guard = store_guard(l, v, mask, v.first[n], !v.layout);
     const Address at = address(l, *op.operands[0], v.first[n]);
-    const std::vector<VReg> words = gather(l, v, values, v.first[n]);
+    const std::vector<VReg> words = stored_words(l, v, values, v.first[n]);
     MachineInstruction& i = l.builder().emit(Opcode::kStg, store_mnemonic(v.bytes), {},
                                              {at.low, at.high, l.descriptor()},
                                              static_cast<std::uint32_t>(at.immediate));
@@ -270,47 +245,6 @@ bool lower_store(Lowering& l, const kernel::Op& op) {
     i.copy = static_cast<std::uint16_t>(l.copy.number);
     i.vector = static_cast<std::uint16_t>(n);
     i.width = static_cast<std::uint16_t>(v.bytes);
-  }
-  return true;
-}
-
-/// Atomics take one element an instruction. What is released waits for a fence before it (MEMBAR
-/// and the two barriers for errors that follow one), what is acquired empties the L1 after it; both
-/// at the scope of the GPU. Relaxed atomics without a use return nothing (RED).
-bool lower_atomic(Lowering& l, const kernel::Op& op) {
-  const kernel::Value* mask = mask_of(op, 2);
-  Vectors v;
-  if (!cut_access(l, op, *op.operands[0], mask, false, v)) return false;
-  if (!v.layout) {
-    SiteLayout& site = l.site_layout(l.site(op));
-    site.lane_zero_only = site.warp_zero_only = true;
-  }
-  const bool used = l.use_count(*op.result()) != 0;
-  if (used) return l.error(op, "an atomic whose result is used is not yet lowered for the GPU");
-  const MemoryOrder order = memory_order(op);
-  const std::vector<Element> values = l.elements(*op.operands[1]);
-  for (std::uint32_t n = 0; n < v.first.size(); ++n) {
-    const VReg guard = store_guard(l, v, mask, v.first[n], !v.layout);
-    const Address at = address(l, *op.operands[0], v.first[n]);
-    const std::vector<VReg> words = gather(l, v, values, v.first[n]);
-    if (order.release) {
-      emit_ordered(l, Opcode::kMembar, "MEMBAR.ALL.GPU", guard);
-      emit_ordered(l, Opcode::kNop, "ERRBAR", guard);
-      emit_ordered(l, Opcode::kNop, "CGAERRBAR", guard);
-    }
-    const bool returns = order.acquire || order.release;
-    MachineInstruction& i = l.builder().emit(
-        returns ? Opcode::kAtom : Opcode::kRed, returns ? "ATOMG.E" : "RED.E", {},
-        {at.low, at.high, l.descriptor()}, static_cast<std::uint32_t>(at.immediate));
-    i.uses.insert(i.uses.end(), words.begin(), words.end());
-    i.guard = guard;
-    i.guards_early_exit = guard != kNoVReg;
-    i.effect = returns ? MemoryEffect::kBarrier : MemoryEffect::kGlobalStore;
-    i.site = l.site(op);
-    i.copy = static_cast<std::uint16_t>(l.copy.number);
-    i.vector = static_cast<std::uint16_t>(n);
-    i.width = static_cast<std::uint16_t>(v.bytes);
-    if (order.acquire) emit_ordered(l, Opcode::kCctl, "CCTL.IVALL", guard);
   }
   return true;
 }

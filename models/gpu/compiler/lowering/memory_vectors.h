@@ -21,4 +21,14 @@ struct Vectors {
 bool cut_access(Lowering& l, const kernel::Op& op, const kernel::Value& pointer,
                 const kernel::Value* mask, bool may_widen, Vectors& v);
 
+/// The mask at an operand's position, if it is there. A mask that is a constant true guards
+/// nothing.
+const kernel::Value* mask_of(const kernel::Op& op, std::size_t position);
+/// The words of a vector to store, side by side: elements' own registers where that can be.
+std::vector<VReg> stored_words(Lowering& l, const Vectors& v, const std::vector<Element>& elements,
+                               std::uint32_t first);
+/// The predicate of a store: its mask, and only one of the threads that hold copies.
+VReg store_guard(Lowering& l, const Vectors& v, const kernel::Value* mask, std::uint32_t first,
+                 bool scalar);
+
 }  // namespace xpusim::gpu

@@ -101,6 +101,7 @@ LowerOp find_lowering(std::string_view op) {
       {"tt.load", lower_load},
       {"tt.store", lower_store},
       {"tt.atomic_rmw", lower_atomic},
+      {"tt.atomic_cas", lower_compare_and_swap},
       {"tt.reduce", lower_reduce},
       {"tt.return", lower_return},
       {"tt.trans", lower_trans},

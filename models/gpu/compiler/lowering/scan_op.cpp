@@ -70,7 +70,8 @@ class Scan {
     for (std::int64_t step : steps) {
       if (step == static_cast<std::int64_t>(chunk_)) chunk_ *= 2;
     }
-    for (std::int64_t step : steps) positions_[step] = static_cast<std::uint32_t>(positions_.size());
+    for (std::int64_t step : steps)
+      positions_[step] = static_cast<std::uint32_t>(positions_.size());
   }
 
   /// The line of a register and its place in it.
@@ -129,7 +130,8 @@ class Scan {
     for (std::size_t n = 0; n < yes.size(); ++n) {
       Element e{b_.value(Opcode::kAlu, mnemonic, {yes[n].reg, no[n].reg, which})};
       if (yes[n].high != kNoVReg) {
-        e.high = b_.value(Opcode::kAlu, mnemonic, {l_.high_half(yes[n]), l_.high_half(no[n]), which});
+        e.high =
+            b_.value(Opcode::kAlu, mnemonic, {l_.high_half(yes[n]), l_.high_half(no[n]), which});
       }
       chosen.push_back(e);
     }
@@ -298,9 +300,9 @@ class Scan {
     }
     const auto chunks = lines_.size() * lines_.begin()->second.size() / chunk_;
     l_.use_shared(static_cast<std::int64_t>(chunks) * warps_ * off_lanes() * off_warps() * bytes);
-    if (l_.take_shared_dirty()) emit_barrier(l_);
+    if (l_.take_shared_dirty()) l_.barrier();
     store_sums();
-    emit_barrier(l_);
+    barrier_before_loads(l_);
     const VReg at = off_lanes() == 1 && off_warps() == 1
                         ? kNoVReg
                         : b_.value(Opcode::kAlu, "LEA", {lane(), l_.shared_base()}, 3);
@@ -365,9 +367,9 @@ class Scan {
   const kernel::LinearLayout& layout_;
   std::size_t axis_;
   std::uint32_t lane_bits_ = 0, warp_bits_ = 0, lanes_ = 1, warps_ = 1, stride_ = 0;
-  std::size_t chunk_ = 1;                             // elements side by side in a thread
-  std::map<std::int64_t, std::uint32_t> positions_;   // step along the axis -> bit of the position
-  std::map<kernel::Basis, Line> lines_;               // by coordinates off the axis
+  std::size_t chunk_ = 1;                            // elements side by side in a thread
+  std::map<std::int64_t, std::uint32_t> positions_;  // step along the axis -> bit of the position
+  std::map<kernel::Basis, Line> lines_;              // by coordinates off the axis
 };
 
 }  // namespace

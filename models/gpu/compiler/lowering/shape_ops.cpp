@@ -107,8 +107,7 @@ bool lower_reshape(Lowering& l, const kernel::Op& op) {
   const auto& old_shape = op.operands[0]->type->shape;
   const auto& shape = op.result()->type->shape;
   return rename(
-      l, op,
-      [&](const std::vector<std::int64_t>& old) -> std::optional<std::vector<std::int64_t>> {
+      l, op, [&](const std::vector<std::int64_t>& old) -> std::optional<std::vector<std::int64_t>> {
         std::vector<std::int64_t> factors(shape.size());
         for (std::size_t d = 0; d < shape.size(); ++d) {
           for (std::int64_t step = 1; step < shape[d]; step *= 2) {

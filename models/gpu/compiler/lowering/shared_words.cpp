@@ -63,8 +63,9 @@ Element element_of(const std::vector<VReg>& words) {
   return {words[0], 0, 0, words.size() > 1 ? words[1] : kNoVReg};
 }
 
-void emit_barrier(Lowering& l) {
-  l.builder().emit(Opcode::kBar, "BAR.SYNC.DEFER_BLOCKING", {}, {}).effect = MemoryEffect::kBarrier;
+void barrier_before_loads(Lowering& l) {
+  l.barrier();
+  l.take_shared_dirty();
 }
 
 }  // namespace xpusim::gpu

@@ -17,6 +17,7 @@ std::vector<VReg> load_shared(Lowering& l, VReg address, std::uint32_t words, st
 std::vector<VReg> words_of(Lowering& l, const Element& element, bool wide);
 /// The element that such registers hold.
 Element element_of(const std::vector<VReg>& words);
-void emit_barrier(Lowering& l);
+/// All threads meet between stores and loads; what is stored after the loads needs another barrier.
+void barrier_before_loads(Lowering& l);
 
 }  // namespace xpusim::gpu
