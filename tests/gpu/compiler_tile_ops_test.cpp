@@ -214,7 +214,7 @@ TEST(LowerBranch, AWhileLoopIsTestedBeforeAndAtItsEnd) {
     tests += i.mnemonic == "ISETP";
     roots += i.mnemonic == "MUFU.SQRT";
   }
-  EXPECT_THAT(branches, testing::ElementsAre(Branch::kIfZero, Branch::kIfSet));
+  EXPECT_THAT(branches, testing::ElementsAre(Branch::kIfZero, Branch::kIfZero, Branch::kAlways));
   EXPECT_EQ(tests, 2);
   EXPECT_EQ(roots, 4);
 }

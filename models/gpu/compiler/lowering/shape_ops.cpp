@@ -45,7 +45,6 @@ bool rename(Lowering& l, const kernel::Op& op, const Refactor& refactor) {
   ValueState to = from;
   to.layout = layout;
   to.alias = true;
-  to.mask_run = 1;
   bool closed = from.kind != ValueKind::kElements && rewrite(to.index, refactor, layout);
   for (Comparison& c : to.comparisons) {
     closed = closed && rewrite(c.left, refactor, layout) && rewrite(c.right, refactor, layout);
