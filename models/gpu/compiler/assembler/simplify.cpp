@@ -1,5 +1,6 @@
 #include <map>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "models/gpu/compiler/assembler/assembler.h"
@@ -18,7 +19,7 @@ std::vector<int> count_writes(const MachineCode& code) {
   return writes;
 }
 
-/// Written once and of once-written registers only, so that equal means interchangeable.
+/// Written once, so that the same again, of the same sources, may be left out.
 bool is_plain(const MachineCode& code, const MachineInstruction& i,
               const std::vector<int>& writes) {
   if (!is_pure(i) || i.guard != kNoVReg || i.defs.empty()) return false;
@@ -26,23 +27,29 @@ bool is_plain(const MachineCode& code, const MachineInstruction& i,
     if (writes[r] != 1) return false;
     if (i.defs.size() == 1 && code.tuple_of[r] >= 0) return false;  // has its own place
   }
-  for (VReg r : i.uses) {
-    if (writes[r] > 1) return false;
-  }
   return true;
 }
+
+/// A source, and how often the block has written it before.
+using Source = std::pair<VReg, int>;
 
 void share(MachineCode& code, MachineBlock& block, const std::vector<int>& writes,
            std::vector<VReg>& instead) {
   using Key =
-      std::tuple<Opcode, std::string_view, std::vector<VReg>, std::uint32_t, std::size_t, RegFile>;
+      std::tuple<Opcode, std::string_view, std::vector<Source>, std::uint32_t, std::size_t, RegFile>;
+  std::map<VReg, int> written;
   std::map<Key, std::size_t> seen;
   std::vector<MachineInstruction> kept;
   for (auto& i : block.code) {
     for (VReg& r : i.uses) r = instead[r];
     if (i.guard != kNoVReg) i.guard = instead[i.guard];
     if (is_plain(code, i, writes)) {
-      Key key{i.op,        i.mnemonic,    {i.uses.begin(), i.uses.end()},
+      std::vector<Source> sources;
+      for (VReg r : i.uses) {
+        const auto known = written.find(r);
+        sources.emplace_back(r, known == written.end() ? 0 : known->second);
+      }
+      Key key{i.op,        i.mnemonic,    std::move(sources),
               i.immediate, i.defs.size(), code.registers[i.defs[0]]};
       const auto [it, fresh] = seen.try_emplace(key, kept.size());
       if (!fresh) {
@@ -51,6 +58,9 @@ void share(MachineCode& code, MachineBlock& block, const std::vector<int>& write
         }
         continue;
       }
+    }
+    for (VReg r : i.defs) {
+      if (writes[r] > 1) ++written[r];
     }
     kept.push_back(std::move(i));
   }

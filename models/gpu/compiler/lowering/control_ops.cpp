@@ -236,7 +236,8 @@ class InPlace {
         const bool reads =
             std::count(i.uses.begin(), i.uses.end(), h.carried) != 0 || i.guard == h.carried;
         const bool writes = std::count(i.defs.begin(), i.defs.end(), h.value) != 0;
-        if (std::count(i.defs.begin(), i.defs.end(), h.carried) != 0) return false;
+        const bool redefines = std::count(i.defs.begin(), i.defs.end(), h.carried) != 0;
+        if (redefines && !reads) return false;
         if (written && reads) return false;
         if (!writes) continue;
         if (!written && i.guard != kNoVReg) return false;

@@ -193,7 +193,19 @@ class WarpGroupDot {
     if (kernel::bit_width(op_.result()->type->dtype) != 32) {
       return l_.error(op_, "wgmma into f16 is not yet lowered for the GPU");
     }
-    std::vector<Element> sums = accumulators(l_, op_, 2);
+    // Nothing is added to the first product of a chain: its sum need not be read, nor set to zero.
+    const auto addends = l_.elements(*op_.operands[2]);
+    fresh_ = std::all_of(addends.begin(), addends.end(), [](const Element& e) {
+      return e.is_constant() && e.bits == 0;
+    });
+    std::vector<Element> sums;
+    if (fresh_) {
+      for (std::uint32_t r = 0; r < layout->register_count(); ++r) {
+        sums.push_back({l_.builder().general()});
+      }
+    } else {
+      sums = accumulators(l_, op_, 2);
+    }
     const auto tiles = by_tile(*layout, shape[0], n_);
     sums.resize(layout->register_count(), sums[0]);
     std::map<Place, Registers> sum_registers;
@@ -236,7 +248,7 @@ class WarpGroupDot {
   void multiply(const Place& place, const Registers& tile) {
     const std::int64_t steps = a_->shape.back() / k_;
     for (std::int64_t k = 0; k < steps; ++k) {
-      Registers uses = tile;
+      Registers uses = fresh_ && k == 0 ? Registers{} : tile;
       auto add = [&](const Registers& more) { uses.insert(uses.end(), more.begin(), more.end()); };
       if (left_) {
         add(left_->part({place[0], k}));
@@ -260,6 +272,7 @@ class WarpGroupDot {
   const kernel::Op& op_;
   const kernel::Type a_, b_type_;
   std::int64_t rows_ = 0, n_ = 0, k_ = 0;
+  bool fresh_ = false;
   std::optional<Descriptors> left_, right_;
   std::map<Place, Registers> left_registers_;
 };
