@@ -1,35 +1,31 @@
 #include "models/memory/l2_fills.h"
 
-#include "sim/engine/check.h"
-
 namespace xpusim::memory {
 
-std::uint16_t L2Fills::new_record() {
+std::uint32_t L2Fills::new_record() {
   if (free_records_ == kNone) {
-    if (records_.size() == kNone) engine::broken("L2 slice", 0, "too many misses under way");
     records_.emplace_back();
-    return static_cast<std::uint16_t>(records_.size() - 1);
+    return static_cast<std::uint32_t>(records_.size() - 1);
   }
-  const std::uint16_t index = free_records_;
+  const std::uint32_t index = free_records_;
   free_records_ = records_[index].next;
   if (free_records_ != kNone) __builtin_prefetch(&records_[free_records_], 1);
   return index;
 }
 
-std::uint16_t L2Fills::new_link() {
+std::uint32_t L2Fills::new_link() {
   if (free_links_ == kNone) {
-    if (links_.size() == kNone) engine::broken("L2 slice", 0, "too many requests wait for fills");
     links_.emplace_back();
-    return static_cast<std::uint16_t>(links_.size() - 1);
+    return static_cast<std::uint32_t>(links_.size() - 1);
   }
-  const std::uint16_t index = free_links_;
+  const std::uint32_t index = free_links_;
   free_links_ = links_[index].next;
   return index;
 }
 
 std::uint16_t L2Fills::under_way(std::uint32_t block) const {
   std::uint32_t mask = 0;
-  for (std::uint16_t f = open_.chain(block); f != kNone; f = records_[f].next) {
+  for (std::uint32_t f = open_.chain(block); f != kNone; f = records_[f].next) {
     if (records_[f].block == block) mask |= records_[f].wanted;
   }
   return static_cast<std::uint16_t>(mask);
@@ -37,14 +33,14 @@ std::uint16_t L2Fills::under_way(std::uint32_t block) const {
 
 std::uint32_t L2Fills::wait(std::uint32_t block, const Waiter& waiter, std::uint16_t joined,
                             std::uint16_t wanted) {
-  const std::uint16_t index = new_record();
+  const std::uint32_t index = new_record();
   Record& record = records_[index];
   record = {block, waiter, 0, wanted, kNone, kNone};
   if (joined != 0) {
-    for (std::uint16_t f = open_.chain(block); f != kNone; f = records_[f].next) {
+    for (std::uint32_t f = open_.chain(block); f != kNone; f = records_[f].next) {
       Record& fill = records_[f];
       if (fill.block != block || (fill.wanted & joined) == 0) continue;
-      const std::uint16_t link = new_link();
+      const std::uint32_t link = new_link();
       links_[link] = {index, fill.others};
       fill.others = link;
       ++record.fills;

@@ -9,7 +9,7 @@ namespace xpusim::memory {
 
 /// The reads of one L2 slice that are on their way from memory or from a home slice, and the
 /// requests that wait for them. A request for sectors that are under way joins those that wait: no
-/// second read. There is no limit to their number but 65,535 (a real slice has a lower one).
+/// second read. There is no limit to their number (a real slice has one).
 class L2Fills {
  public:
   /// A request that is answered when the last of its fills has come.
@@ -33,7 +33,7 @@ class L2Fills {
   void close(std::uint32_t fill, F&& answer);
   /// Brings what close(fill) will touch into the host's cache; changes nothing else.
   void prefetch(std::uint32_t block, std::uint32_t fill) const {
-    __builtin_prefetch(&records_[fill & 0xffffu], 1);
+    if (fill < records_.size()) __builtin_prefetch(&records_[fill], 1);
     open_.prefetch(block);
   }
   /// The same for what wait() will touch.
@@ -41,7 +41,7 @@ class L2Fills {
   bool empty() const { return open_.empty(); }
 
  private:
-  static constexpr std::uint16_t kNone = 0xffff;
+  static constexpr std::uint32_t kNone = ~0u;
 
   /// A waiting request and the fill that it started, if it did.
   struct alignas(32) Record {
@@ -49,26 +49,27 @@ class L2Fills {
     Waiter waiter;
     std::uint16_t fills;   ///< that it still waits for
     std::uint16_t wanted;  ///< sectors of its own fill
-    std::uint16_t next;    ///< of its bucket, or of the free list
-    std::uint16_t others;  ///< links to requests that joined its fill
+    std::uint32_t next;    ///< of its bucket, or of the free list
+    std::uint32_t others;  ///< links to requests that joined its fill
   };
+  static_assert(sizeof(Record) == 32);
   struct Link {
-    std::uint16_t record, next;
+    std::uint32_t record, next;
   };
 
-  std::uint16_t new_record();
-  std::uint16_t new_link();
+  std::uint32_t new_record();
+  std::uint32_t new_link();
   template <class F>
-  void finish_one(std::uint16_t record, F&& answer);
+  void finish_one(std::uint32_t record, F&& answer);
 
   BlockIndex<Record> open_;  ///< fills under way
   std::vector<Record> records_;
   std::vector<Link> links_;
-  std::uint16_t free_records_ = kNone, free_links_ = kNone;
+  std::uint32_t free_records_ = kNone, free_links_ = kNone;
 };
 
 template <class F>
-void L2Fills::finish_one(std::uint16_t record, F&& answer) {
+void L2Fills::finish_one(std::uint32_t record, F&& answer) {
   Record& r = records_[record];
   if (--r.fills > 0) return;
   const std::uint32_t block = r.block;
@@ -80,10 +81,9 @@ void L2Fills::finish_one(std::uint16_t record, F&& answer) {
 
 template <class F>
 void L2Fills::close(std::uint32_t fill, F&& answer) {
-  const auto index = static_cast<std::uint16_t>(fill);
-  open_.remove(records_, index);
-  std::uint16_t link = records_[index].others;
-  finish_one(index, answer);
+  open_.remove(records_, fill);
+  std::uint32_t link = records_[fill].others;
+  finish_one(fill, answer);
   while (link != kNone) {
     const Link l = links_[link];
     links_[link].next = free_links_;

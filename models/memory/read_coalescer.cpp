@@ -2,15 +2,13 @@
 
 #include <bit>
 
-#include "sim/engine/check.h"
-
 namespace xpusim::memory {
 
 ReadCoalescer::Outcome ReadCoalescer::read(std::uint32_t block, const Reader& reader,
                                            engine::Cycle sent, engine::Cycle settled) {
   forget_until(settled);
-  std::uint16_t joins = kNone;  // the read whose answer leaves first
-  for (std::uint16_t i = open_.chain(block); i != kNone; i = reads_[i].next) {
+  std::uint32_t joins = kNone;  // the read whose answer leaves first
+  for (std::uint32_t i = open_.chain(block); i != kNone; i = reads_[i].next) {
     const Read& r = reads_[i];
     if (r.block != block || (reader.mask & ~r.first.mask) != 0 || r.leaves <= sent) continue;
     if (joins == kNone || r.leaves < reads_[joins].leaves) joins = i;
@@ -18,33 +16,31 @@ ReadCoalescer::Outcome ReadCoalescer::read(std::uint32_t block, const Reader& re
   if (joins == kNone) return {Outcome::kForward, open(block, reader), 0};
   joined_sectors_ += static_cast<std::uint64_t>(std::popcount(reader.mask));
   Read& r = reads_[joins];
-  if (r.leaves != engine::kNever) return {Outcome::kAnswered, 0, r.leaves};
+  if (r.leaves != kUnknown) return {Outcome::kAnswered, 0, r.leaves};
   join(r, reader);
   return {Outcome::kWait, 0, 0};
 }
 
 std::uint32_t ReadCoalescer::open(std::uint32_t block, const Reader& reader) {
-  std::uint16_t index = free_reads_;
+  std::uint32_t index = free_reads_;
   if (index != kNone) {
     free_reads_ = reads_[index].next;
     if (free_reads_ != kNone) __builtin_prefetch(&reads_[free_reads_], 1);
   } else {
-    if (reads_.size() == kNone) engine::broken("read coalescer", 0, "too many reads under way");
-    index = static_cast<std::uint16_t>(reads_.size());
+    index = static_cast<std::uint32_t>(reads_.size());
     reads_.emplace_back();
   }
-  reads_[index] = {block, reader, kNone, kNone, kNone, engine::kNever};
+  reads_[index] = {block, reader, kNone, kNone, kNone, kUnknown};
   open_.insert(reads_, index);
   return index;
 }
 
 void ReadCoalescer::join(Read& read, const Reader& reader) {
-  std::uint16_t index = free_links_;
+  std::uint32_t index = free_links_;
   if (index != kNone) {
     free_links_ = links_[index].next;
   } else {
-    if (links_.size() == kNone) engine::broken("read coalescer", 0, "too many reads wait");
-    index = static_cast<std::uint16_t>(links_.size());
+    index = static_cast<std::uint32_t>(links_.size());
     links_.emplace_back();
   }
   links_[index] = {reader, kNone};
@@ -61,7 +57,7 @@ void ReadCoalescer::forget_until(engine::Cycle settled) {
       __builtin_prefetch(&reads_[soon.read], 1);
       open_.prefetch(soon.block);
     }
-    const std::uint16_t index = leaving_[leaving_head_++].read;
+    const std::uint32_t index = leaving_[leaving_head_++].read;
     open_.remove(reads_, index);
     reads_[index].next = free_reads_;
     free_reads_ = index;

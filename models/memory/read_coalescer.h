@@ -47,18 +47,20 @@ class ReadCoalescer {
   std::uint64_t joined_sectors() const { return joined_sectors_; }
 
  private:
-  static constexpr std::uint16_t kNone = 0xffff;
+  static constexpr std::uint32_t kNone = ~0u;
+  static constexpr std::uint32_t kUnknown = ~0u;
 
   struct alignas(32) Read {
     std::uint32_t block;
     Reader first;
-    std::uint16_t next;          ///< of its bucket, or of the free list
-    std::uint16_t others, last;  ///< links to the readers that joined
-    engine::Cycle leaves;        ///< its answer; kNever: not yet known
+    std::uint32_t next;          ///< of its bucket, or of the free list
+    std::uint32_t others, last;  ///< links to the readers that joined
+    std::uint32_t leaves;  ///< its answer (cycle: launches are shorter than 2^32), or kUnknown
   };
+  static_assert(sizeof(Read) == 32);
   struct Link {
     Reader reader;
-    std::uint16_t next;
+    std::uint32_t next;
   };
 
   std::uint32_t open(std::uint32_t block, const Reader& reader);
@@ -68,11 +70,11 @@ class ReadCoalescer {
   BlockIndex<Read> open_;  ///< reads that others may join
   std::vector<Read> reads_;
   std::vector<Link> links_;
-  std::uint16_t free_reads_ = kNone, free_links_ = kNone;
+  std::uint32_t free_reads_ = kNone, free_links_ = kNone;
   struct Leaving {
     engine::Cycle at;
     std::uint32_t block;
-    std::uint16_t read;
+    std::uint32_t read;
   };
   std::vector<Leaving> leaving_;  ///< answered reads, in order of their answers' coming
   std::size_t leaving_head_ = 0;
@@ -81,20 +83,19 @@ class ReadCoalescer {
 
 template <class F>
 void ReadCoalescer::answer(std::uint32_t number, engine::Cycle at, F&& to) {
-  const auto index = static_cast<std::uint16_t>(number);
-  Read& read = reads_[index];
-  read.leaves = at;
+  Read& read = reads_[number];
+  read.leaves = static_cast<std::uint32_t>(at);
   to(read.first);
-  for (std::uint16_t link = read.others; link != kNone;) {
+  for (std::uint32_t link = read.others; link != kNone;) {
     Link& l = links_[link];
     to(l.reader);
-    const std::uint16_t after = l.next;
+    const std::uint32_t after = l.next;
     l.next = free_links_;
     free_links_ = link;
     link = after;
   }
   read.others = kNone;
-  leaving_.push_back({at, read.block, index});
+  leaving_.push_back({at, read.block, number});
 }
 
 }  // namespace xpusim::memory

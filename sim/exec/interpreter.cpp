@@ -10,6 +10,7 @@ void BlockTrace::reset(std::size_t sites) {
   decisions_.resize(sites);
   for (auto& a : accesses_) a.clear();
   for (auto& d : decisions_) d.clear();
+  phase_events_.clear();
 }
 
 namespace {

@@ -47,6 +47,8 @@ struct ExecError {
 
 enum class AccessKind : std::uint8_t { kLoad, kStore, kAtomic, kAsyncCopy };
 
+inline constexpr std::int64_t kNoPhase = -1;
+
 /// One executed memory op of a block, as the timing model needs it.
 struct Access {
   const kernel::Op* op = nullptr;
@@ -55,6 +57,9 @@ struct Access {
   bool masked = false;  ///< has a mask operand
   Tile pointers;        ///< byte addresses: splat, affine or dense
   Tile mask;            ///< i1: splat, box or dense; unset without mask
+  /// A copy by TMA into shared memory: the phase that it helps to complete (BlockTrace), or
+  /// kNoPhase where its predicate is off (then nothing is active either).
+  std::int64_t phase = kNoPhase;
 };
 
 /// What a block's execution leaves for the timing model, per site (memory or control op) and in the
@@ -66,19 +71,33 @@ class BlockTrace {
   }
   std::size_t access_count(std::uint32_t site) const { return accesses_[site].size(); }
   /// Control sites: scf.if the branch taken (1 then, 0 else), scf.for its trip count, scf.while and
-  /// cf.cond_br 1 or 0 each time the condition is evaluated.
+  /// cf.cond_br 1 or 0 each time the condition is evaluated. ttng.barrier_expect and arrive_barrier
+  /// the phase that they help to complete, ttng.wait_barrier the phase that it waits for; kNoPhase
+  /// where their predicate is off, or the wait is for what was before the first phase.
   std::int64_t decision(std::uint32_t site, std::uint32_t occurrence) const {
     return decisions_[site][occurrence];
   }
   std::size_t decision_count(std::uint32_t site) const { return decisions_[site].size(); }
+  /// Phases of the block's mbarriers have numbers of their own, from 0. How many arrivals and
+  /// copies complete one: known when a wait for it is on record.
+  std::uint32_t phase_events(std::int64_t phase) const {
+    return phase_events_[static_cast<std::size_t>(phase)];
+  }
 
   void reset(std::size_t sites);  ///< keeps the storage
   Access& add_access(std::uint32_t site) { return accesses_[site].emplace_back(); }
+  Access& last_access(std::uint32_t site) { return accesses_[site].back(); }
   void add_decision(std::uint32_t site, std::int64_t v) { decisions_[site].push_back(v); }
+  void add_phase_event(std::int64_t phase) {
+    const auto p = static_cast<std::size_t>(phase);
+    if (phase_events_.size() <= p) phase_events_.resize(p + 1);
+    ++phase_events_[p];
+  }
 
  private:
   std::vector<std::vector<Access>> accesses_;
   std::vector<std::vector<std::int64_t>> decisions_;
+  std::vector<std::uint32_t> phase_events_;
 };
 
 /// A function made ready for execution: dense value slots, a handler an op, a site a memory or

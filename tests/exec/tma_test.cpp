@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "sim/exec/intervals.h"
 #include "tests/exec/kernel_harness.h"
@@ -125,6 +126,46 @@ TEST(Tma, AreReadAndWrittenTheSameWithoutValues) {
   const Outcome o = run(kInit + kExpect + kCopy + kWait + kLoad + kStore + kStored, false, 4);
   EXPECT_EQ(o.error, "");
   EXPECT_EQ(o.y, std::vector<double>(96));
+}
+
+TEST(Tma, WhichPhaseDoArrivalsCopiesAndWaitsName) {
+  const std::string off = "%false = arith.constant false\n%c1 = arith.constant 1 : i32\n";
+  const std::string skipped =
+      "ttng.barrier_expect %b, 256, %false : !ttg.memdesc<1xi64, #bar, #smem, mutable>\n"
+      "ttng.async_tma_copy_global_to_local %x[%at, %c0] %tile, %b, %false : "
+      "!tt.tensordesc<tensor<8x8xf32, #shared>>, "
+      "!ttg.memdesc<1xi64, #bar, #smem, mutable> -> !ttg.memdesc<8x8xf32, #shared, #smem, "
+      "mutable>\n";
+  const std::string second =
+      "ttng.wait_barrier %b, %c1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>\n";
+  const auto module = read_kernel_text(kHead + off + kInit + second + kExpect + kCopy + kWait +
+                                       skipped + kExpect + kCopy + second + "tt.return\n}\n}\n");
+  ASSERT_TRUE(module);
+  KernelRun k(module);
+  k.tensor("x_ptr", DType::kF32, {12, 8}, randn(1));
+  k.descriptor("x", "x_ptr");
+  k.descriptor("y", "x_ptr");
+  k.integer("at", 0);
+  const auto prepared = k.prepared();
+  const Launch launch = k.launch({1, 1, 1});
+  const auto block = Interpreter::make(prepared, launch, k.memory, {true});
+  block->start({0, 0, 0});
+  ASSERT_EQ(block->advance(), Interpreter::State::kDone) << block->error().message;
+  std::map<std::string, std::vector<std::int64_t>> phases;  // by op, in the order of the text
+  for (const auto& op : launch.function->op->regions[0]->blocks[0]->ops) {
+    const std::uint32_t site = prepared->site(*op);
+    if (site == Prepared::kNoSite) continue;
+    const BlockTrace& trace = block->trace();
+    const bool copies = trace.access_count(site) == 1;
+    phases[std::string(op->name())].push_back(copies ? trace.access(site, 0).phase
+                                                     : trace.decision(site, 0));
+  }
+  const std::vector<std::int64_t> made{0, kNoPhase, 1}, waited{kNoPhase, 0, 1};
+  EXPECT_EQ(phases["ttng.barrier_expect"], made);
+  EXPECT_EQ(phases["ttng.async_tma_copy_global_to_local"], made);
+  EXPECT_EQ(phases["ttng.wait_barrier"], waited);
+  EXPECT_EQ(block->trace().phase_events(0), 2u);
+  EXPECT_EQ(block->trace().phase_events(1), 2u);
 }
 
 TEST(Intervals, DoRangesThatTouchGrowTogether) {

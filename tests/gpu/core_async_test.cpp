@@ -1,4 +1,6 @@
-// Hand-computed cycles of asynchronous copies and matrix instructions on one SM.
+// Hand-computed cycles of asynchronous copies, TMA and matrix instructions on one SM.
+
+#include <array>
 
 #include "models/gpu/core/async_groups.h"
 #include "models/gpu/core/tensor_core.h"
@@ -96,10 +98,43 @@ TEST(TensorCore, KeepsToTheMeasuredCyclesOfEachShape) {
   EXPECT_EQ(of(Opcode::kWgmma, shape(64, 128, 8, 32)), 64u);
   EXPECT_EQ(of(Opcode::kWgmma, shape(64, 128, 32, 8)), 64u);
   EXPECT_EQ(of(Opcode::kMma, shape(16, 8, 16, 16)), 6u);
-  EXPECT_EQ(of(Opcode::kMma, shape(16, 8, 8, 16)), 3u);
+  EXPECT_EQ(of(Opcode::kMma, shape(16, 8, 8, 16)), 4u);
   EXPECT_EQ(of(Opcode::kMma, shape(16, 8, 8, 32)), 6u);
   EXPECT_EQ(of(Opcode::kMma, shape(16, 8, 32, 8)), 6u);
   EXPECT_EQ(of(Opcode::kMma, shape(16, 8, 16, 64)), 64u);
+  EXPECT_EQ(of(Opcode::kMma, shape(8, 8, 4, 64)), 16u);
+  EXPECT_EQ(mma_latency(p, shape(16, 8, 16, 16)), 24u);
+  EXPECT_EQ(mma_latency(p, shape(16, 8, 8, 16)), 17u);
+  EXPECT_EQ(mma_latency(p, shape(16, 8, 32, 8)), 24u);
+  EXPECT_EQ(mma_latency(p, shape(8, 8, 4, 64)), 26u);
+}
+
+TEST(TensorCore, ChainsTakeTheMeasuredTime) {
+  // Cycles from before WARPGROUP.ARRIVE until after the wait for chains of 1, 2, 4, 8 and 16, on an
+  // H200 (traces/h200/microbench_sm.json, wgmma_wait).
+  struct Row {
+    int n;
+    bool a_in_shared;
+    std::array<double, 5> cycles;
+  };
+  const Row rows[] = {
+      {8, true, {58, 76, 112, 184, 328}},       {16, true, {62, 82, 122, 202, 362}},
+      {32, true, {71, 94, 142, 238, 430}},      {64, true, {87, 118, 182, 310, 566}},
+      {128, true, {119, 182, 310, 566, 1078}},  {256, true, {182, 310, 566, 1078, 2102}},
+      {64, false, {84, 120, 196, 342, 630}},    {128, false, {116, 184, 324, 598, 1142}},
+      {256, false, {180, 312, 580, 1110, 2166}}};
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.cycles.size(); ++i) {
+      std::vector<Instruction> code{op(Opcode::kWgArrive)};
+      for (int k = 0; k + 1 < 1 << i; ++k) code.push_back(wgmma(row.n, false, row.a_in_shared));
+      code.push_back(wgmma(row.n, true, row.a_in_shared));
+      code.push_back(wait(Opcode::kWgDepbar, 0));
+      Rig rig(make_program(std::move(code)));
+      rig.run();
+      EXPECT_NEAR(static_cast<double>(rig.sub(3).warp_cycles()), row.cycles[i], 16)
+          << row.n << " x " << (1 << i) << (row.a_in_shared ? "" : " from registers");
+    }
+  }
 }
 
 TEST(TensorCore, AQuarterOfAWgmmaReadsItsRowsAndItsShareOfTheRightFactor) {
@@ -116,26 +151,27 @@ TEST(TensorCore, AWarpWaitsForItsWgmma) {
   EXPECT_EQ(rig.stall(Stall::kWarpgroup), 108u);
 }
 
-TEST(TensorCore, AWgmmaWithItsLeftFactorInRegistersIsCompleteSooner) {
+TEST(TensorCore, AWgmmaReadsItsLeftFactorFromRegistersBeforeItBegins) {
   Rig rig(make_program({wgmma(64, true, false), wait(Opcode::kWgDepbar, 0)}));
   rig.run();
-  EXPECT_EQ(rig.sub().warp_cycles(), 32u + 33u + 1u);
+  EXPECT_EQ(rig.sub().warp_cycles(), 16u + 32u + 27u + 1u);
 }
 
 TEST(TensorCore, AChainOfWgmmasFollowsWithoutGaps) {
   Rig rig(make_program({wgmma(128), wgmma(128), wgmma(128, true), wait(Opcode::kWgDepbar, 0)}));
   rig.run();
   EXPECT_EQ(rig.sub().warp_cycles(), 3u * 64u + 46u + 1u);
-  EXPECT_EQ(rig.stall(Stall::kGmma), 3u + 3u);  // one every four cycles
+  EXPECT_EQ(rig.stall(Stall::kGmma), 15u + 15u);  // issued a quarter of its time apart
 }
 
 TEST(TensorCore, AFullQueueHoldsTheNextWgmma) {
-  Rig rig(make_program({wgmma(128), wgmma(128), wgmma(128)}));
+  Rig rig(make_program(std::vector<Instruction>(4, wgmma(128))));
   rig.params.tensor.wgmma_queue = 2;
+  rig.params.tensor.wgmma_queue_hold = 32;
   rig.run();
-  // 0, 4, and when the first has ended: 64. The exit does not wait.
-  EXPECT_EQ(rig.sub().warp_cycles(), 66u);
-  EXPECT_EQ(rig.stall(Stall::kGmma), 3u + 59u);
+  // They begin at 0, 64, 128, 192; issued at 0, 16, 0 + 32, 64 + 32. The exit does not wait.
+  EXPECT_EQ(rig.sub().warp_cycles(), 98u);
+  EXPECT_EQ(rig.stall(Stall::kGmma), 15u + 15u + 63u);
 }
 
 TEST(TensorCore, TwoWarpgroupsTakeTurns) {
@@ -149,9 +185,9 @@ TEST(TensorCore, AWaitLetsTheLastGroupsBeUnderWay) {
   Rig rig(make_program({wgmma(128, true), wgmma(128, true), wait(Opcode::kWgDepbar, 1),
                         op(Opcode::kFma), wait(Opcode::kWgDepbar, 0)}));
   rig.run();
-  // 0, 4, 5, until 110; 110, 111, until 128 + 46.
+  // 0, 16, 17, until 110; 110, 111, until 128 + 46.
   EXPECT_EQ(rig.sub().warp_cycles(), 175u);
-  EXPECT_EQ(rig.stall(Stall::kWarpgroup), 104u + 62u);
+  EXPECT_EQ(rig.stall(Stall::kWarpgroup), 92u + 62u);
 }
 
 TEST(TensorCore, SharedMemoryLimitsNarrowWgmmas) {
@@ -177,7 +213,7 @@ TEST(TensorCore, TheWarpsOfAWarpgroupMeet) {
 TEST(TensorCore, AnMmaKeepsTheCoreAndItsResultComesLater) {
   Rig chain(make_program({mma(0), use(1)}, 1));
   chain.run();
-  EXPECT_EQ(chain.sub().warp_cycles(), 33u + 4u + 1u);
+  EXPECT_EQ(chain.sub().warp_cycles(), 24u + 4u + 1u);
   Rig burst(make_program({mma(), mma(), mma(), mma()}, 1));
   burst.run();
   EXPECT_EQ(burst.sub().warp_cycles(), 20u);  // 0, 6, 12, 18 and the exit
@@ -229,6 +265,7 @@ TEST(AsyncCopy, WaitsLetTheLastGroupsBeUnderWay) {
   p.sites = {vector_layout(4), vector_layout(4)};
   Rig rig(std::move(p));
   rig.params.mio.copies = 1;
+  rig.params.mio.copied_bytes_per_cycle = 128;
   rig.source.write = [](BlockRun& run) {
     run.trace.add_access(0) = copy_access(4096, 128);
     run.trace.add_access(1) = copy_access(8192, 128);
@@ -335,6 +372,152 @@ TEST(AsyncCopy, APipelineTakesTheSameTimeByWindowsAndCycleByCycle) {
     for (auto& sm : rig.sms) {
       for (std::uint32_t s = 0; s < kSubCores; ++s) all.push_back(sm->sub_core(s).checksum());
     }
+    return all;
+  };
+  const auto stepped = sums(engine::Scheduler::Mode::kTickAll, 1);
+  EXPECT_EQ(sums(engine::Scheduler::Mode::kSkip, 1), stepped);
+  EXPECT_EQ(sums(engine::Scheduler::Mode::kSkip, 40), stepped);
+}
+
+Instruction box_op(Opcode code, std::uint32_t site) {
+  Instruction in = op(code);
+  in.site = site;
+  in.active_warps = 1;
+  return in;
+}
+Instruction phase_wait(std::uint32_t site) {
+  Instruction in = op(Opcode::kSyncsWait);
+  in.site = site;
+  return in;
+}
+/// Rows of 32 f32 that are 1024 bytes apart; the first `inside` of them lie in the tensor.
+exec::Access box(std::int64_t rows, std::int64_t inside, exec::AccessKind kind,
+                 std::int64_t phase = exec::kNoPhase) {
+  exec::Access a = row_access(4096, 32, 4, kind);
+  a.pointers.shape = {rows, 32};
+  a.pointers.affine.digits[0].dim = 1;
+  a.pointers.affine.digits.push_back({1024, 1, 0, 0});
+  a.masked = true;
+  a.mask.shape = a.pointers.shape;
+  a.mask.form = exec::TileForm::kBox;
+  a.mask.box.low = {0, 0};
+  a.mask.box.high = {inside, 32};
+  a.phase = phase;
+  return a;
+}
+/// One warp announces a box (site 1), asks for it (site 0) and waits (site 2).
+struct BoxRig : Rig {
+  explicit BoxRig(int warps = 1)
+      : Rig(make_program({box_op(Opcode::kSyncs, 1), box_op(Opcode::kUtma, 0), phase_wait(2)},
+                         warps)) {
+    params.tma.descriptor_latency = 0;
+    params.tma.issue_latency = 28;
+    params.tma.wait_latency = 43;
+  }
+};
+void write_box(BlockRun& run, const exec::Access& access) {
+  run.trace.add_access(0) = access;
+  run.trace.add_decision(1, 0);
+  run.trace.add_decision(2, 0);
+  run.trace.add_phase_event(0);
+  run.trace.add_phase_event(0);
+}
+
+TEST(Tma, ABoxHasArrivedWhenItsLastLineIsInSharedMemory) {
+  BoxRig rig(4);
+  rig.source.write = [](BlockRun& run) {
+    write_box(run, box(2, 2, exec::AccessKind::kAsyncCopy, 0));
+  };
+  rig.run();
+  // Asked for at 1, lines at 29 and 30, back at 129 and 130, in shared memory at 143; the
+  // wait's 43.
+  ASSERT_EQ(rig.memory->sent.size(), 2u);
+  EXPECT_EQ(rig.memory->sent[1].at, rig.memory->sent[0].at + 1);
+  for (std::uint32_t s = 0; s < kSubCores; ++s) EXPECT_EQ(rig.sub(s).warp_cycles(), 187u);
+  EXPECT_EQ(rig.sms[0]->tma().sectors_done(), 8u);
+  EXPECT_EQ(rig.sms[0]->lsu().load_sectors, 0u);
+}
+
+TEST(Tma, WhatLiesOutsideTheTensorIsNotAskedFor) {
+  for (const std::int64_t inside : {0, 1}) {
+    BoxRig rig;
+    rig.source.write = [&](BlockRun& run) {
+      write_box(run, box(2, inside, exec::AccessKind::kAsyncCopy, 0));
+    };
+    rig.run();
+    EXPECT_EQ(rig.memory->sent.size(), static_cast<std::size_t>(inside));
+    EXPECT_EQ(rig.sub().warp_cycles(), inside == 1 ? 186u : 29u + 43u + 1u);
+  }
+}
+
+TEST(Tma, AWaitForWhatIsOverTakesOnlyItsOwnTime) {
+  Rig rig(make_program({phase_wait(0)}, 1));
+  rig.source.write = [](BlockRun& run) { run.trace.add_decision(0, exec::kNoPhase); };
+  rig.run();
+  EXPECT_EQ(rig.sub().warp_cycles(), 44u);
+}
+
+TEST(Tma, LinesUnderWayAreBounded) {
+  BoxRig rig;
+  rig.params.tma.lines = 4;
+  rig.source.write = [](BlockRun& run) {
+    write_box(run, box(10, 10, exec::AccessKind::kAsyncCopy, 0));
+  };
+  rig.run();
+  ASSERT_EQ(rig.memory->sent.size(), 10u);
+  for (std::size_t i = 4; i < 10; ++i) {
+    EXPECT_GE(rig.memory->sent[i].at, rig.memory->sent[i - 4].at + 100);
+  }
+  EXPECT_EQ(rig.sms[0]->tma().lines_under_way(), 0u);
+}
+
+TEST(Tma, AStoreLetsGoOfSharedMemoryBeforeItIsPerformed) {
+  Program p = make_program({box_op(Opcode::kUtma, 0), wait(Opcode::kUtmaWait, 0)}, 1);
+  Rig rig(std::move(p));
+  rig.params.tma.descriptor_latency = 0;
+  rig.params.tma.store_latency = 130;
+  rig.params.tma.store_line_interval = 4;
+  rig.source.write = [](BlockRun& run) {
+    run.trace.add_access(0) = box(2, 2, exec::AccessKind::kStore);
+  };
+  rig.run();
+  // Read from 130 to 138; written 100 cycles later, until when the block keeps its slot.
+  EXPECT_EQ(rig.sub().warp_cycles(), 139u);
+  EXPECT_EQ(rig.sms[0]->block_cycles(), 239u);
+  EXPECT_EQ(rig.memory->sent[0].message.kind, memory::kWrite);
+}
+
+TEST(Tma, AWaitForStoresLetsTheLastBeUnderWay) {
+  for (const int pending : {0, 1}) {
+    Rig rig(make_program(
+        {box_op(Opcode::kUtma, 0), box_op(Opcode::kUtma, 1), wait(Opcode::kUtmaWait, pending)}, 1));
+    rig.params.tma.descriptor_latency = 0;
+    rig.source.write = [](BlockRun& run) {
+      run.trace.add_access(0) = box(2, 2, exec::AccessKind::kStore);
+      run.trace.add_access(1) = box(16, 16, exec::AccessKind::kStore);
+    };
+    rig.run();
+    EXPECT_EQ(rig.sub().warp_cycles(), pending == 1 ? 139u : 130u + 32u + 64u + 1u);
+  }
+}
+
+TEST(Tma, BoxesOfManyBlocksAllArriveByWindowsAndCycleByCycle) {
+  const auto sums = [](engine::Scheduler::Mode mode, engine::Cycle window) {
+    BoxRig rig(4);
+    rig.blocks = 9;
+    rig.mode = mode;
+    rig.window = window;
+    rig.launch.block_latency = 40;
+    rig.params.tma.lines = 8;
+    rig.source.write = [](BlockRun& run) {
+      write_box(run, box(20, 20 - static_cast<std::int64_t>(run.index % 3),
+                         exec::AccessKind::kAsyncCopy, 0));
+    };
+    rig.run();
+    EXPECT_EQ(rig.sms[0]->tma().sectors_requested(), rig.sms[0]->tma().sectors_done());
+    EXPECT_EQ(rig.sub().ledger().sum(), rig.dispatcher->end());
+    std::vector<std::uint64_t> all{rig.dispatcher->end()};
+    for (std::uint32_t s = 0; s < kSubCores; ++s) all.push_back(rig.sub(s).checksum());
     return all;
   };
   const auto stepped = sums(engine::Scheduler::Mode::kTickAll, 1);

@@ -51,6 +51,19 @@ TEST(ReadCoalescer, forwards_a_read_of_what_has_left) {
   EXPECT_EQ(c.read(5, {2, 1, 0xff, 0}, 200, 200).what, Outcome::kForward);
 }
 
+TEST(ReadCoalescer, has_any_number_of_reads_and_readers_under_way) {
+  constexpr std::uint32_t kReads = 100'000;
+  ReadCoalescer c;
+  std::vector<std::uint32_t> reads;
+  for (std::uint32_t i = 0; i < kReads; ++i) {
+    reads.push_back(c.read(i, {i, 0, 0xf, 0}, 10, 10).read);
+    EXPECT_EQ(c.read(i, {i + kReads, 1, 0xf, 0}, 10, 10).what, Outcome::kWait);
+  }
+  for (std::uint32_t i = 0; i < kReads; i += 997) {
+    EXPECT_EQ(answer(c, reads[i], 100), (std::vector<std::uint32_t>{i, i + kReads}));
+  }
+}
+
 TEST(ReadCoalescer, forgets_what_it_has_answered) {
   ReadCoalescer c;
   std::uint32_t largest = 0;

@@ -80,8 +80,13 @@ Class class_of(Opcode op) {
     case Opcode::kExit:
       return {Port::kControl, Action::kExit};
     case Opcode::kUtma:
+      return {Port::kUniform, Action::kBoxCopy};
+    case Opcode::kUtmaWait:
+      return {Port::kControl, Action::kBoxWait};
     case Opcode::kSyncs:
+      return {Port::kMio, Action::kPhaseArrive};
     case Opcode::kSyncsWait:
+      return {Port::kMio, Action::kPhaseWait};
     case Opcode::kNop:
     case Opcode::kCount:
       break;
@@ -99,6 +104,7 @@ std::uint8_t shared_passes(const Instruction& in) {
   const bool moves = in.op == Opcode::kLds || in.op == Opcode::kSts || in.op == Opcode::kLdsm ||
                      in.op == Opcode::kStsm;
   if (!moves) return 1;
+  if (in.width == 0) return 0;  // switched off
   const std::uint32_t lanes = in.active_lanes ? in.active_lanes : kWarpLanes;
   const std::uint32_t ideal =
       std::max(1u, (lanes * in.width + kWavefrontBytes - 1) / kWavefrontBytes);
@@ -114,11 +120,16 @@ void set_async_fields(const Instruction& in, const TensorParams& tensor, IssueWo
       break;
     case Action::kCopyWait:
     case Action::kWgWait:
+    case Action::kBoxWait:
       w.passes = in.pending;
+      break;
+    case Action::kBoxCopy:
+    case Action::kPhaseArrive:
+      w.vector = in.active_warps;
       break;
     case Action::kMatrix:
       w.vector = static_cast<std::uint16_t>(tensor_cycles(tensor, in.op, in.mma));
-      w.target = static_cast<std::uint16_t>(w.vector + tensor.mma_latency);
+      w.target = static_cast<std::uint16_t>(mma_latency(tensor, in.mma));
       break;
     case Action::kWgmma:
       w.vector = static_cast<std::uint16_t>(tensor_cycles(tensor, in.op, in.mma));
@@ -152,6 +163,11 @@ IssueWord issue_word(const Instruction& in, const TensorParams& tensor) {
   return w;
 }
 
+bool is_async(Opcode op) {
+  return op == Opcode::kLdgsts || op == Opcode::kWgmma || op == Opcode::kUtma ||
+         op == Opcode::kSyncs || op == Opcode::kSyncsWait;
+}
+
 bool is_warpgroup(Opcode op) {
   return op == Opcode::kWgmma || op == Opcode::kWgArrive || op == Opcode::kWgDepbar;
 }
@@ -167,6 +183,9 @@ std::string async_problem(const Program& p, const Instruction& in, const TensorP
   }
   if (is_warpgroup(in.op) && p.num_warps % int{kWarpsOfWarpgroup} != 0) {
     return "needs warpgroups: a block of a multiple of four warps";
+  }
+  if ((in.op == Opcode::kUtma || in.op == Opcode::kSyncsWait) && in.site == kNoSite) {
+    return "needs a site";
   }
   if (in.op == Opcode::kLdgsts && in.width != 4 && in.width != 8 && in.width != kBypassBytes) {
     return "copies 4, 8 or 16 bytes a lane";
@@ -228,7 +247,7 @@ Expected<KernelImage> decode(const Program& program, const TensorParams& tensor)
     if (in.site != kNoSite) sites = std::max(sites, in.site + 1);
     image.line_count = std::max(image.line_count, in.line + 1);
     image.code.push_back(issue_word(in, tensor));
-    image.is_async |= in.op == Opcode::kLdgsts || in.op == Opcode::kWgmma;
+    image.is_async |= is_async(in.op);
   }
   const Instruction& last = program.code.back();
   const bool ends = (last.op == Opcode::kExit && last.site == kNoSite) ||

@@ -48,9 +48,13 @@ enum class Action : std::uint8_t {
   kMatrix,      ///< mma.sync
   kWgmma,
   kWgArrive,
-  kWgWait,      ///< WARPGROUP.DEPBAR.LE
-  kFence,       ///< FENCE.VIEW.ASYNC
-  kInvalidate,  ///< CCTL.IVALL: the L1 forgets its lines
+  kWgWait,       ///< WARPGROUP.DEPBAR.LE
+  kFence,        ///< FENCE.VIEW.ASYNC
+  kBoxCopy,      ///< UTMALDG, UTMASTG, UTMAREDG
+  kBoxWait,      ///< UTMACMDFLUSH and its DEPBAR
+  kPhaseArrive,  ///< SYNCS that arrives at an mbarrier (with a site), or does something else to it
+  kPhaseWait,    ///< SYNCS that waits for an mbarrier's phase
+  kInvalidate,   ///< CCTL.IVALL: the L1 forgets its lines
   kBranch,
   kExit,
 };
@@ -63,8 +67,8 @@ struct IssueWord {
   std::uint8_t stall = 1;
   std::uint8_t wait_mask = 0;
   std::uint8_t sets : 4 = kNoScoreboard, reads : 4 = kNoScoreboard;
-  /// kMio: wavefronts of the data stage. kCopyWait, kWgWait: groups that may be under way. kCopy,
-  /// kCopyBypass: bytes a lane.
+  /// kMio: wavefronts of the data stage. kCopyWait, kWgWait, kBoxWait: groups that may be under
+  /// way. kCopy, kCopyBypass: bytes a lane.
   std::uint8_t passes = 1;
   Branch branch : 4 = Branch::kAlways;
   bool last_of_site : 1 = false;  ///< the site's occurrence ends with this instruction
@@ -72,7 +76,8 @@ struct IssueWord {
   bool commits : 1 = false;       ///< kWgmma: ends a group
   bool a_in_shared : 1 = false;   ///< kWgmma
   std::uint16_t site = 0xffff;
-  /// kMio: the number of warps that really act (0: all). kMatrix, kWgmma: cycles on the core.
+  /// kMio, kBoxCopy, kPhaseArrive: the number of warps that really act (0: all). kMatrix, kWgmma:
+  /// cycles on the core.
   std::uint16_t vector = 0;
   /// Of a branch; of an access: its copy's number. kWgmma: bytes of shared memory that it reads.
   /// kMatrix: cycles to its result.

@@ -65,6 +65,8 @@ Lsu::Lsu(const MioParams& p, std::int64_t l1_bytes, bool shares_data_stage)
       invalidate_cycles_(static_cast<std::uint32_t>(p.invalidate_cycles)),
       limit_(static_cast<std::uint32_t>(p.outstanding_lines)),
       copy_limit_(static_cast<std::uint32_t>(p.copies)),
+      copy_share_(static_cast<std::uint32_t>(kShareUnit * p.shared_bytes_per_cycle /
+                                             p.copied_bytes_per_cycle)),
       shares_data_stage_(shares_data_stage),
       mio_starts_(kSubCores * mio_depth_, 0),
       lg_starts_(static_cast<std::size_t>(p.lg_queue), 0),
@@ -73,10 +75,10 @@ Lsu::Lsu(const MioParams& p, std::int64_t l1_bytes, bool shares_data_stage)
 
 std::uint32_t Lsu::enter_mio(std::uint32_t sub_core, std::uint32_t now, std::uint32_t passes) {
   std::uint32_t start = std::max(now + 1, data_stage_free_);
-  if (shares_data_stage_) {
+  if (shares_data_stage_ && passes > 0) {
     start = std::max(start, move_shared(now, start, passes * memory::kLineBytes) - passes);
   }
-  data_stage_free_ = start + passes;
+  data_stage_free_ = start + std::max(passes, 1u);
   std::uint32_t& next = mio_next_[sub_core];
   mio_starts_[sub_core * mio_depth_ + next] = start;
   if (++next == mio_depth_) next = 0;
@@ -135,7 +137,8 @@ std::uint32_t Lsu::begin(std::uint32_t id, const WarpFootprint& footprint, std::
     return kBlocked;
   }
   lg_starts_[slot] = std::max(served, tag_stage_free_);
-  serve(id, {footprint.requests.data(), footprint.count, footprint.lines, passes(footprint)},
+  serve(id,
+        {footprint.requests.data(), footprint.count, footprint.lines, passes(action, footprint)},
         lg_starts_[slot], now);
   Access& a = accesses_[id];
   if (a.left > 0) return kBlocked;
@@ -146,13 +149,14 @@ std::uint32_t Lsu::begin(std::uint32_t id, const WarpFootprint& footprint, std::
 /// What a copy brings has come: it is written to shared memory. Returns the cycle after the last.
 std::uint32_t Lsu::end_copy(Access& a, std::uint32_t now) {
   --copies_;
-  return move_shared(now, std::max(a.ready, now), a.copied);
+  return move_shared(now, std::max(a.ready, now), a.copied * copy_share_ / kShareUnit);
 }
 
 void Lsu::defer(std::uint32_t access, std::uint32_t queue_slot, std::uint32_t served,
                 const WarpFootprint& f) {
   lg_starts_[queue_slot] = kBlocked;
-  waiting_.push_back({access, queue_slot, served, f.count, f.lines, passes(f)});
+  const std::uint32_t stage = passes(accesses_[access].action, f);
+  waiting_.push_back({access, queue_slot, served, f.count, f.lines, stage});
   deferred_.insert(deferred_.end(), f.requests.begin(), f.requests.begin() + f.count);
 }
 

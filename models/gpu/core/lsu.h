@@ -62,7 +62,8 @@ class Lsu {
     component_ = component_id;
   }
 
-  /// An instruction enters the MIO from a sub-core at `now` and takes `passes` wavefronts; returns
+  /// An instruction enters the MIO from a sub-core at `now` and takes `passes` wavefronts of data
+  /// (0: only its turn); returns
   /// the cycle at which it is served.
   std::uint32_t enter_mio(std::uint32_t sub_core, std::uint32_t now, std::uint32_t passes);
   void count_wavefronts(std::uint32_t n) { counters_.wavefronts += n; }
@@ -70,6 +71,11 @@ class Lsu {
   /// tags some at a time.
   std::uint32_t passes(const WarpFootprint& f) const {
     return std::max({1u, f.wavefronts, (f.lines + l1_tags_ - 1) / l1_tags_});
+  }
+  /// What passes the L1 by takes only its tag stage.
+  std::uint32_t passes(Action action, const WarpFootprint& f) const {
+    return action == Action::kCopyBypass ? std::max(1u, (f.lines + l1_tags_ - 1) / l1_tags_)
+                                         : passes(f);
   }
   /// The first cycle at which the sub-core's queue takes another instruction.
   std::uint32_t mio_free(std::uint32_t sub_core) const {
@@ -118,6 +124,7 @@ class Lsu {
 
  private:
   static constexpr std::uint32_t kNone = ~0u;
+  static constexpr std::uint32_t kShareUnit = 64;
   struct Access {  // complete when `left` requests have come
     WarpRef who;
     Action action = Action::kLoad;
@@ -175,7 +182,7 @@ class Lsu {
   engine::OutPort* memory_ = nullptr;
   std::uint32_t component_ = 0;
   std::uint32_t mio_depth_, l1_tags_, l1_latency_, fill_latency_, request_interval_,
-      invalidate_cycles_, limit_, copy_limit_;
+      invalidate_cycles_, limit_, copy_limit_, copy_share_;
   bool shares_data_stage_;
 
   std::uint32_t data_stage_free_ = 0, tag_stage_free_ = 0, port_free_ = 0;

@@ -43,33 +43,44 @@ struct PipeParams {
 
 /// The tensor core of a sub-core. Rates are of 16-bit factors; half as wide ones go twice as fast.
 struct TensorParams {
-  std::int64_t wgmma_flops = 1024, mma_flops = 683, fp64_flops = 64;
-  std::int64_t mma_latency = 27, wgmma_interval = 4, wgmma_register_interval = 9;
-  std::int64_t wgmma_queue = 6, wgmma_tail = 46, wgmma_register_tail = 33, arrive_latency = 4;
+  std::int64_t flops = 1024, fp64_flops = 64, fp64_interval = 16;
+  std::int64_t mma_interval = 2, mma_latency = 10, mma_step_latency = 7;
+  std::int64_t wgmma_interval = 4, wgmma_register_interval = 8;
+  std::int64_t wgmma_queue = 6, wgmma_queue_hold = 32, wgmma_tail = 46;
+  std::int64_t register_latency = 16, register_gap = 4, register_tail = 27, arrive_latency = 9;
 
   static constexpr auto schema() {
     using config::field, config::Unit;
     using P = TensorParams;
     return std::tuple{
-        field("wgmma_flops", &P::wgmma_flops, Unit::kCount,
-              "operations a cycle in wgmma, 16-bit factors", 1, 1 << 20),
-        field("mma_flops", &P::mma_flops, Unit::kCount,
-              "operations a cycle in mma.sync, 16-bit factors", 1, 1 << 20),
-        field("fp64_flops", &P::fp64_flops, Unit::kCount, "operations a cycle in mma.sync, f64", 1,
-              1 << 20),
+        field("flops", &P::flops, Unit::kCount, "operations a cycle, 16-bit factors", 1, 1 << 20),
+        field("fp64_flops", &P::fp64_flops, Unit::kCount, "operations a cycle, f64", 1, 1 << 20),
+        field("fp64_interval", &P::fp64_interval, Unit::kCycles,
+              "cycles that an f64 mma.sync takes at least", 1, 1000),
+        field("mma_interval", &P::mma_interval, Unit::kCycles,
+              "cycles of the core that an mma.sync takes beside its products", 0, 1000),
         field("mma_latency", &P::mma_latency, Unit::kCycles,
-              "mma.sync: issue to result, beyond the cycles it keeps the core", 1, 1000),
+              "mma.sync: issue to result, beside its steps", 1, 1000),
+        field("mma_step_latency", &P::mma_step_latency, Unit::kCycles,
+              "mma.sync: latency of a step, two cycles of products", 0, 1000),
         field("wgmma_interval", &P::wgmma_interval, Unit::kCycles,
-              "cycles between two wgmmas of a sub-core, left factor in shared memory", 1, 64),
+              "least cycles between two wgmmas of a sub-core, left factor in shared memory", 1, 64),
         field("wgmma_register_interval", &P::wgmma_register_interval, Unit::kCycles,
               "the same, left factor in registers", 1, 64),
         field("wgmma_queue", &P::wgmma_queue, Unit::kCount,
               "wgmmas that a sub-core may have under way", 1, 64),
+        field("wgmma_queue_hold", &P::wgmma_queue_hold, Unit::kCycles,
+              "begin of a wgmma to its place in the queue being free", 0, 1000),
         field("wgmma_tail", &P::wgmma_tail, Unit::kCycles,
               "end of a wgmma on the core to its completion, left factor in shared memory", 0,
               1000),
-        field("wgmma_register_tail", &P::wgmma_register_tail, Unit::kCycles,
-              "the same, left factor in registers", 0, 1000),
+        field("register_latency", &P::register_latency, Unit::kCycles,
+              "wgmma with its left factor in registers: issue to its begin at the earliest", 0,
+              1000),
+        field("register_gap", &P::register_gap, Unit::kCycles, "between two such wgmmas of a warp",
+              0, 1000),
+        field("register_tail", &P::register_tail, Unit::kCycles,
+              "end of such a wgmma on the core to its completion", 0, 1000),
         field("arrive_latency", &P::arrive_latency, Unit::kCycles,
               "WARPGROUP.ARRIVE: last warp to release", 1, 1000),
     };
@@ -84,7 +95,8 @@ struct MioParams {
   std::int64_t barrier_latency = 30, membar_latency = 186;
   std::int64_t l1_latency = 33, l1_ways = 4, l1_tags = 4, outstanding_lines = 640;
   std::int64_t request_interval = 1, fill_latency = 12, invalidate_cycles = 150;
-  std::int64_t copies = 256, shared_bytes_per_cycle = 128, proxy_fence_latency = 13;
+  std::int64_t copies = 256, shared_bytes_per_cycle = 128, copied_bytes_per_cycle = 256;
+  std::int64_t proxy_fence_latency = 13;
 
   static constexpr auto schema() {
     using config::field, config::Unit;
@@ -126,8 +138,46 @@ struct MioParams {
         field("shared_bytes_per_cycle", &P::shared_bytes_per_cycle, Unit::kCount,
               "bytes of shared memory that wgmma, asynchronous copies and the MIO move together", 1,
               2047),
+        field("copied_bytes_per_cycle", &P::copied_bytes_per_cycle, Unit::kCount,
+              "bytes that asynchronous copies write to shared memory if nothing else does", 1,
+              2047),
         field("proxy_fence_latency", &P::proxy_fence_latency, Unit::kCycles,
               "FENCE.VIEW.ASYNC: issue to the next instruction", 1, 1000),
+    };
+  }
+};
+
+/// The engine that copies boxes of tensors, and mbarriers.
+struct TmaParams {
+  std::int64_t issue_latency = 28, store_latency = 130, descriptor_latency = 450;
+  std::int64_t box_interval = 32, line_interval = 1, store_line_interval = 4;
+  std::int64_t lines = 384, fill_latency = 12;
+  std::int64_t arrive_latency = 6, wait_latency = 43;
+
+  static constexpr auto schema() {
+    using config::field, config::Unit;
+    using P = TmaParams;
+    return std::tuple{
+        field("issue_latency", &P::issue_latency, Unit::kCycles,
+              "instruction to the first request of its box", 1, 10000),
+        field("store_latency", &P::store_latency, Unit::kCycles,
+              "instruction to the first read of its box from shared memory", 1, 10000),
+        field("descriptor_latency", &P::descriptor_latency, Unit::kCycles,
+              "an SM's first copy: its descriptor from memory", 0, 100000),
+        field("box_interval", &P::box_interval, Unit::kCycles,
+              "cycles between the first requests of two boxes", 1, 10000),
+        field("line_interval", &P::line_interval, Unit::kCycles,
+              "cycles between two requested lines", 1, 64),
+        field("store_line_interval", &P::store_line_interval, Unit::kCycles,
+              "cycles between two lines that are written", 1, 64),
+        field("lines", &P::lines, Unit::kCount, "lines that an SM's copies may have under way", 4,
+              65536),
+        field("fill_latency", &P::fill_latency, Unit::kCycles,
+              "arrival of a response to its writing to shared memory", 1, 1000),
+        field("arrive_latency", &P::arrive_latency, Unit::kCycles,
+              "arrival at an mbarrier: service to effect", 1, 1000),
+        field("wait_latency", &P::wait_latency, Unit::kCycles,
+              "a phase's end, or the wait for one that is over, to the next instruction", 1, 1000),
     };
   }
 };
@@ -163,6 +213,7 @@ struct SmParams {
   PipeParams pipes;
   TensorParams tensor;
   MioParams mio;
+  TmaParams tma;
   FetchParams fetch;
 
   static constexpr auto schema() {
@@ -181,6 +232,7 @@ struct SmParams {
         group("pipes", &P::pipes, "arithmetic pipes of a sub-core"),
         group("tensor", &P::tensor, "tensor core of a sub-core"),
         group("mio", &P::mio, "MIO, load/store unit and L1"),
+        group("tma", &P::tma, "copies of boxes of tensors, and mbarriers"),
         group("fetch", &P::fetch, "instruction and constant caches"),
     };
   }

@@ -204,6 +204,9 @@ ChipTotals totals(const Chip& chip) {
   for (const auto& sm : chip.sms()) {
     t.sm_active += sm->active_cycles();
     stats::add_counters(t.lsu, sm->lsu());
+    t.lsu.messages += sm->tma().messages();
+    t.lsu.sectors_requested += sm->tma().sectors_requested();
+    t.lsu.sectors_done += sm->tma().sectors_done();
     for (std::uint32_t s = 0; s < kSubCores; ++s) {
       const SubCore& sub = sm->sub_core(s);
       t.ledger.add(sub.ledger());

@@ -20,6 +20,7 @@ Sm::Sm(const sc_core::sc_module_name& name, engine::Scheduler& scheduler, std::u
       shared_(params, image, profile, source, l1_bytes) {
   id_ = scheduler.add(*this, this->name());
   shared_.lsu.connect(memory, id_);
+  shared_.tma.connect(memory, id_);
   sub_cores_.reserve(kSubCores);
   for (std::uint32_t s = 0; s < kSubCores; ++s) sub_cores_.emplace_back(shared_, s);
   shared_.sub_cores = sub_cores_.data();
@@ -85,13 +86,31 @@ void Sm::issue(std::uint32_t now) {
   }
 }
 
+void Sm::respond_to_tma(const engine::Message& message, std::uint32_t now) {
+  shared_.tma.receive(message, now);
+  for (const TmaEvent& e : shared_.tma.take_events()) {
+    if (e.kind == TmaEvent::kPerformed) {
+      store_performed(e.who.block, now);
+    } else {
+      sub_cores_[e.who.sub_core].box_event(e);
+    }
+  }
+}
+
+void Sm::store_performed(std::uint32_t slot, std::uint32_t now) {
+  ResidentBlock& block = shared_.blocks[slot];
+  if (--block.stores_left == 0 && block.warps_left == 0) end_block(slot, now);
+}
+
 void Sm::respond(const engine::Message& message, std::uint32_t now) {
+  if (is_of_tma(message)) {
+    respond_to_tma(message, now);
+    return;
+  }
   const bool was_full = shared_.lsu.lg_free() == kBlocked;
   for (const Completion& c : shared_.lsu.receive(message, now)) {
     sub_cores_[c.who.sub_core].complete(c);
-    if (c.kind != Completion::kStore) continue;
-    ResidentBlock& block = shared_.blocks[c.who.block];
-    if (--block.stores_left == 0 && block.warps_left == 0) end_block(c.who.block, now);
+    if (c.kind == Completion::kStore) store_performed(c.who.block, now);
   }
   if (!was_full || shared_.lsu.lg_free() == kBlocked) return;
   for (std::uint32_t s = 0; s < kSubCores; ++s) {
@@ -112,6 +131,8 @@ void Sm::start_block(std::uint64_t index, std::uint32_t now) {
   block.stores_left = 0;
   block.at_barrier = 0;
   block.at_arrive.fill(0);
+  block.at_phase = 0;
+  block.phases.clear();
   if (resident_++ == 0) active_since_ = now;
   shared_.source.begin(index, block.run);
   if (shared_.source.failed()) {

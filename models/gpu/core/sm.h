@@ -22,7 +22,7 @@ enum DispatchKind : std::uint16_t {
 /// Four sub-cores, the MIO with the L1, the instruction path and the slots for resident blocks. A
 /// block is executed functionally when it becomes resident (BlockSource), its warps then replay
 /// what they touch and how they branch. Its slot is free again when all warps have exited and all
-/// its stores are performed. Left out: TMA, clusters, and local memory.
+/// its stores are performed. Left out: clusters and local memory.
 ///
 /// What an SM sends is under way for many cycles, so nobody need know it before. An SM therefore
 /// keeps what arrives and works through a window of cycles at its end, each message and instruction
@@ -51,6 +51,7 @@ class Sm : public sc_core::sc_module, public engine::Component {
   std::uint32_t component_id() const { return id_; }
   const SubCore& sub_core(std::uint32_t i) const { return sub_cores_[i]; }
   const LsuCounters& lsu() const { return shared_.lsu.counters(); }
+  const Tma& tma() const { return shared_.tma; }
   std::uint64_t instruction_lines_fetched() const { return shared_.fetch.lines_fetched(); }
   std::uint64_t active_cycles() const { return active_cycles_; }  ///< with a resident block
   std::uint64_t block_cycles() const { return block_cycles_; }    ///< summed over blocks
@@ -74,6 +75,8 @@ class Sm : public sc_core::sc_module, public engine::Component {
   void place_warps(std::uint32_t slot, std::uint32_t now);
   void end_block(std::uint32_t slot, std::uint32_t now);
   void respond(const engine::Message& message, std::uint32_t now);
+  void respond_to_tma(const engine::Message& message, std::uint32_t now);
+  void store_performed(std::uint32_t slot, std::uint32_t now);
   std::uint32_t next() const;
   std::uint32_t checked(engine::Cycle now) const;
 

@@ -71,6 +71,7 @@ void SubCore::start_warp(std::uint32_t block, std::uint32_t in_block, std::uint3
   if (!async_.empty()) {
     async_[w].copies.clear();
     async_[w].products.clear();
+    async_[w].boxes.clear();
   }
   std::fill_n(sites_.begin() + w * sm_.image.site_count, sm_.image.site_count, SiteState{});
   prepare(w, start, Stall::kLaunch);
@@ -234,10 +235,18 @@ void SubCore::issue(std::uint32_t w, std::uint32_t now) {
     case Action::kWgmma:
       issue_wgmma(w, in, now);
       break;
+    case Action::kBoxCopy:
+      issue_box(w, in, now);
+      break;
+    case Action::kPhaseArrive:
+      issue_arrival(w, in, now);
+      break;
     case Action::kCopyWait:
     case Action::kWgArrive:
     case Action::kWgWait:
     case Action::kFence:
+    case Action::kBoxWait:
+    case Action::kPhaseWait:
       v.pc = static_cast<std::uint16_t>(target);
       hold(w, in, now);
       return;
@@ -347,6 +356,10 @@ const char* SubCore::waiting_for() const {
         return "a warp waits for its warpgroup";
       case Wait::kCopies:
         return "a warp waits for its asynchronous copies";
+      case Wait::kBoxes:
+        return "a warp waits for its copies by TMA";
+      case Wait::kPhase:
+        return "a warp waits for an mbarrier";
       default:
         break;
     }

@@ -13,6 +13,7 @@
 #include "models/gpu/core/lsu.h"
 #include "models/gpu/core/stall.h"
 #include "models/gpu/core/tensor_core.h"
+#include "models/gpu/core/tma.h"
 #include "sim/stats/ledger.h"
 
 namespace xpusim::gpu {
@@ -21,6 +22,12 @@ inline constexpr std::uint32_t kWarpsOfSubCore = 16;
 
 class SubCore;
 class SmTracer;
+
+/// How far a phase of a block's mbarriers has come.
+struct Phase {
+  std::uint32_t events = 0;  ///< arrivals and copies that have taken place
+  std::uint32_t ready = 0;   ///< the last of them
+};
 
 /// A block on an SM.
 struct ResidentBlock {
@@ -31,6 +38,8 @@ struct ResidentBlock {
   std::uint32_t warps_left = 0;   ///< that have not exited
   std::uint32_t stores_left = 0;  ///< accesses that are not yet performed
   std::uint64_t at_barrier = 0;   ///< bit sub_core * 16 + warp
+  std::uint64_t at_phase = 0;     ///< the same of warps that wait for a phase
+  std::vector<Phase> phases;      ///< by number (exec::BlockTrace)
   /// The same of WARPGROUP.ARRIVE, by warpgroup.
   std::array<std::uint64_t, kWarpsOfSubCore * kSubCores / kWarpsOfWarpgroup> at_arrive{};
 };
@@ -44,6 +53,7 @@ struct SmShared {
         profile(counts),
         source(blocks_source),
         lsu(p.mio, l1_bytes, kernel.is_async),
+        tma(p.tma, lsu),
         fetch(p.fetch, kernel.code.size()),
         blocks(static_cast<std::size_t>(p.blocks)) {
     wake.fill(kBlocked);
@@ -53,6 +63,7 @@ struct SmShared {
   LaunchProfile& profile;
   BlockSource& source;
   Lsu lsu;
+  Tma tma;
   InstructionFetch fetch;
   std::vector<ResidentBlock> blocks;
   SubCore* sub_cores = nullptr;
@@ -92,6 +103,9 @@ class SubCore {
 
   void complete(const Completion& c);
   void leave_barrier(std::uint32_t warp, std::uint32_t at, Stall why);
+  /// A copy by TMA of one of its warps has come to something (but for kPerformed, which is of the
+  /// block's slot).
+  void box_event(const TmaEvent& event);
   void lg_queue_free(std::uint32_t at);  ///< of the L1: the first cycle with room
   /// Charges what is left, at the end of a launch: no warp until `blocks_end`, drain until `end`.
   void finish(std::uint32_t blocks_end, std::uint32_t end);
@@ -112,6 +126,8 @@ class SubCore {
     kMembar,
     kWarpgroup,
     kCopies,
+    kBoxes,
+    kPhase,
     kExited
   };
   struct SiteState {
@@ -135,7 +151,9 @@ class SubCore {
   /// What a warp has under way beside its instructions.
   struct AsyncWork {
     AsyncGroups copies, products;
-    std::uint32_t pending = 0;  ///< groups of copies that a wait lets be under way
+    AsyncGroups boxes;          ///< copies by TMA from shared memory, each a group
+    std::uint32_t pending = 0;  ///< groups of copies or boxes that a wait lets be under way
+    std::int64_t phase = 0;     ///< that it waits for
   };
 
   std::uint32_t pick(std::uint32_t now);
@@ -166,6 +184,7 @@ class SubCore {
   void take_mio_port(std::uint32_t now);
   void take_lg_port(std::uint32_t now);
   const exec::Access* access_of(Warp& v, std::uint32_t w, const IssueWord& in);
+  const exec::Access* access_at(Warp& v, std::uint32_t site, std::uint32_t occurrence);
   std::int64_t decision_of(Warp& v, std::uint32_t site, std::uint32_t occurrence);
   bool branch_taken(std::uint32_t w, const IssueWord& in);
   void issue_copy(std::uint32_t w, const IssueWord& in, const WarpFootprint& f,
@@ -174,8 +193,13 @@ class SubCore {
   void issue_matrix(Warp& v, const IssueWord& in, std::uint32_t now);
   void issue_wgmma(std::uint32_t w, const IssueWord& in, std::uint32_t now);
   void hold(std::uint32_t w, const IssueWord& in, std::uint32_t now);
-  void wait_for_copies(std::uint32_t w, const IssueWord& in, std::uint32_t now);
-  void check_copies(std::uint32_t w);
+  void wait_for_groups(std::uint32_t w, const IssueWord& in, std::uint32_t now);
+  void check_groups(std::uint32_t w);
+  void issue_box(std::uint32_t w, const IssueWord& in, std::uint32_t now);
+  void issue_arrival(std::uint32_t w, const IssueWord& in, std::uint32_t now);
+  void wait_for_phase(std::uint32_t w, const IssueWord& in, std::uint32_t now);
+  void phase_event(ResidentBlock& block, std::int64_t phase, std::uint32_t at);
+  void check_phase(std::uint32_t w);
   void arrive_warpgroup(std::uint32_t w, std::uint32_t now);
   void arrive(std::uint32_t w, std::uint32_t now);
   void release_barrier(ResidentBlock& block, std::uint32_t now);

@@ -45,19 +45,22 @@ std::uint32_t SubCore::issue_mio(Warp& v, const IssueWord& in, std::uint32_t now
     served = std::max(served, sm_.constants_ready);
   } else {
     sm_.lsu.count_wavefronts(in.passes);
-    served += in.passes - 1u;
+    served += std::max<std::uint32_t>(in.passes, 1) - 1;
   }
   return served + latency_[index(in.op)];
 }
 
 const exec::Access* SubCore::access_of(Warp& v, std::uint32_t w, const IssueWord& in) {
+  return access_at(v, in.site, site(w, in.site).next * sm_.image.copies[in.site] + in.target);
+}
+
+const exec::Access* SubCore::access_at(Warp& v, std::uint32_t number, std::uint32_t occurrence) {
   BlockRun& run = sm_.blocks[v.block].run;
-  const std::uint32_t occurrence = site(w, in.site).next * sm_.image.copies[in.site] + in.target;
-  if (in.site == run.effect_site && occurrence == run.effect_occurrence) sm_.source.advance(run);
-  while (run.trace.access_count(in.site) <= occurrence) {
+  if (number == run.effect_site && occurrence == run.effect_occurrence) sm_.source.advance(run);
+  while (run.trace.access_count(number) <= occurrence) {
     if (!sm_.source.advance(run)) return nullptr;
   }
-  return &run.trace.access(in.site, occurrence);
+  return &run.trace.access(number, occurrence);
 }
 
 std::int64_t SubCore::decision_of(Warp& v, std::uint32_t site_number, std::uint32_t occurrence) {
@@ -78,7 +81,7 @@ void SubCore::issue_global(std::uint32_t w, const IssueWord& in, std::uint32_t n
   if (in.last_of_site) ++site(w, in.site).next;
   const bool copies = in.action == Action::kCopy || in.action == Action::kCopyBypass;
   const bool stores = in.action != Action::kLoad && !copies;
-  const std::uint32_t passes = stores ? sm_.lsu.passes(f) : 1u;
+  const std::uint32_t passes = stores ? sm_.lsu.passes(f) : 0u;
   const std::uint32_t served = sm_.lsu.enter_mio(index_, now, passes);
   raise(v, in.reads, served + cycles(sm_.params.mio.read_latency), false);
   if (copies) {
@@ -181,7 +184,7 @@ void SubCore::complete(const Completion& c) {
   if (!v.in_use || age_[w] != c.who.age || v.wait == Wait::kExited) return;
   if (c.kind == Completion::kCopy) {
     async_[w].copies.end(c.who.scoreboard, c.ready);
-    if (v.wait == Wait::kCopies) check_copies(w);
+    if (v.wait == Wait::kCopies) check_groups(w);
     return;
   }
   if (c.kind == Completion::kStore) {

@@ -22,7 +22,7 @@ constexpr std::array<OpcodeRow, static_cast<std::size_t>(Opcode::kCount)> kOpcod
     {"depbar", Pipe::kControl},   {"ldsm", Pipe::kLsu},        {"stsm", Pipe::kLsu},
     {"mma", Pipe::kTensor},       {"wgmma", Pipe::kTensor},    {"wgarrive", Pipe::kControl},
     {"wgdepbar", Pipe::kControl}, {"utma", Pipe::kUniform},    {"syncs", Pipe::kLsu},
-    {"syncswait", Pipe::kLsu},    {"fence", Pipe::kControl},
+    {"syncswait", Pipe::kLsu},    {"fence", Pipe::kControl},   {"utmawait", Pipe::kControl},
 }};
 constexpr std::array<std::string_view, static_cast<std::size_t>(Pipe::kCount)> kPipes = {
     "alu", "fma", "xu", "lsu", "fp64", "tensor", "uniform", "control"};

@@ -73,6 +73,8 @@ enum class Opcode : std::uint8_t {
   kSyncs,      // SYNCS: mbarrier initialise, expect, arrive
   kSyncsWait,  // SYNCS.PHASECHK...TRYWAIT and the loop around it
   kFence,      // FENCE.VIEW.ASYNC: what was written to shared memory is seen by the async proxy
+  kUtmaWait,   // UTMACMDFLUSH and its DEPBAR: until all but `pending` of the warp's copies by TMA
+               // from shared memory have read it
   kCount
 };
 std::string_view name(Opcode op);
@@ -118,9 +120,9 @@ struct Instruction {
   std::int32_t target = -1;             ///< kBra: instruction index
   std::uint32_t line = 0;               ///< index into Program::lines
   std::uint8_t extra_passes = 0;        ///< shared memory: bank-conflict passes beyond the first
-  std::uint8_t pending = 0;             ///< kDepbar, kWgDepbar: groups that may be under way still
-  MmaShape mma;                         ///< kMma, kWgmma
-  Branch branch = Branch::kAlways;      ///< kBra: how it decides
+  std::uint8_t pending = 0;  ///< kDepbar, kWgDepbar, kUtmaWait: groups that may be under way still
+  MmaShape mma;              ///< kMma, kWgmma
+  Branch branch = Branch::kAlways;  ///< kBra: how it decides
   /// Predicate register that guards the instruction (kNoGuard: none). Memory ops take their lanes
   /// from the trace, not from here. A guarded kExit with a site ends the warps of which no lane is
   /// active at (site, vector), as the assembler ends a kernel whose last store is masked off.

@@ -3,6 +3,7 @@
 #include "sim/exec/handlers/barriers.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/exec/frame.h"
 #include "sim/exec/op_table.h"
@@ -12,7 +13,7 @@ namespace xpusim::exec {
 
 void Barriers::init(const View& place, std::int64_t count) {
   invalidate(place);
-  all_.push_back({place.argument, place.offset, count, count, 0, 0});
+  all_.push_back({place.argument, place.offset, count, count, 0, 0, phases_++, kNoPhase});
 }
 
 void Barriers::invalidate(const View& place) {
@@ -44,6 +45,7 @@ void Barriers::settle(Barrier& b) {
   if (b.pending > 0 || b.bytes != 0) return;
   b.pending = b.count;
   ++b.phase;
+  b.last = std::exchange(b.number, phases_++);
 }
 
 namespace {
@@ -83,25 +85,33 @@ Step invalidate(Frame& f, const Instruction& in) {
 Step arrive_at(Frame& f, const Instruction& in, std::int64_t arrivals) {
   Barriers::Barrier* b = barrier_of(f, in);
   if (!b) return f.fail(in, kNone);
-  if (Barriers::arrive(*b, arrivals)) return Step::kNext;
+  f.trace.add_decision(in.site, b->number);
+  f.trace.add_phase_event(b->number);
+  if (f.barriers.arrive(*b, arrivals)) return Step::kNext;
   return f.fail(in, "more arrivals than this phase of the mbarrier counts");
+}
+
+/// An op whose predicate is off leaves a record all the same: the timing model counts its turns.
+Step pass(Frame& f, const Instruction& in) {
+  f.trace.add_decision(in.site, kNoPhase);
+  return Step::kNext;
 }
 
 /// Announces bytes, and arrives.
 Step expect(Frame& f, const Instruction& in) {
-  if (is_off(f, in, 1)) return Step::kNext;
+  if (is_off(f, in, 1)) return pass(f, in);
   if (Barriers::Barrier* b = barrier_of(f, in)) Barriers::expect(*b, in.immediate);
   return arrive_at(f, in, 1);
 }
 
 Step arrive(Frame& f, const Instruction& in) {
-  return is_off(f, in, 1) ? Step::kNext : arrive_at(f, in, in.immediate);
+  return is_off(f, in, 1) ? pass(f, in) : arrive_at(f, in, in.immediate);
 }
 
 /// Operands: the barrier, a parity, a predicate. Passes when the phase of that parity is over; then
 /// the copies of all phases that are over have arrived.
 Step wait(Frame& f, const Instruction& in) {
-  if (is_off(f, in, 2)) return Step::kNext;
+  if (is_off(f, in, 2)) return pass(f, in);
   const Barriers::Barrier* b = barrier_of(f, in);
   if (!b) return f.fail(in, kNone);
   const Tile& parity = f.operand(in, 1);
@@ -109,6 +119,7 @@ Step wait(Frame& f, const Instruction& in) {
   if ((b->phase & 1) == (parity.bits & 1)) {
     return f.fail(in, "deadlock: waits for a phase of the mbarrier that nothing completes");
   }
+  f.trace.add_decision(in.site, b->last);
   const std::int64_t group = group_of(*b), phase = b->phase;
   std::erase_if(f.copies,
                 [&](const Frame::AsyncCopy& c) { return c.group == group && c.phase < phase; });
@@ -120,10 +131,17 @@ Step wait(Frame& f, const Instruction& in) {
 void add_barriers(OpTable& table) {
   table.add({.name = "ttng.init_barrier", .run = init, .pure = false, .prepare = prepare_count});
   table.add({.name = "ttng.inval_barrier", .run = invalidate, .pure = false});
-  table.add({.name = "ttng.barrier_expect", .run = expect, .pure = false, .prepare = prepare_size});
-  table.add(
-      {.name = "ttng.arrive_barrier", .run = arrive, .pure = false, .prepare = prepare_count});
-  table.add({.name = "ttng.wait_barrier", .run = wait, .pure = false});
+  table.add({.name = "ttng.barrier_expect",
+             .run = expect,
+             .pure = false,
+             .prepare = prepare_size,
+             .leaves_record = true});
+  table.add({.name = "ttng.arrive_barrier",
+             .run = arrive,
+             .pure = false,
+             .prepare = prepare_count,
+             .leaves_record = true});
+  table.add({.name = "ttng.wait_barrier", .run = wait, .pure = false, .leaves_record = true});
 }
 
 }  // namespace xpusim::exec

@@ -19,21 +19,27 @@ class Barriers {
     std::int64_t pending;  ///< arrivals that the present phase still waits for
     std::int64_t bytes;    ///< bytes of copies likewise
     std::int64_t phase;    ///< phases completed
+    std::int64_t number;   ///< of the present phase, among all phases of the block's mbarriers
+    std::int64_t last;     ///< of the last one completed, or kNoPhase
   };
 
-  void clear() { all_.clear(); }
+  void clear() {
+    all_.clear();
+    phases_ = 0;
+  }
   void init(const View& place, std::int64_t count);
   void invalidate(const View& place);
   Barrier* find(const View& place);
 
   /// False: more arrivals than the phase counts.
-  static bool arrive(Barrier& b, std::int64_t arrivals);
+  bool arrive(Barrier& b, std::int64_t arrivals);
   static void expect(Barrier& b, std::int64_t bytes) { b.bytes += bytes; }
-  static void complete(Barrier& b, std::int64_t bytes);
+  void complete(Barrier& b, std::int64_t bytes);
 
  private:
-  static void settle(Barrier& b);
+  void settle(Barrier& b);
   std::vector<Barrier> all_;
+  std::int64_t phases_ = 0;  ///< numbers given
 };
 
 /// Frame::AsyncCopy::group of copies that an mbarrier covers, and of stores by TMA, which have

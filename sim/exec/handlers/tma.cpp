@@ -25,13 +25,23 @@ Tile tile_of(const View& view) {
   return t;
 }
 
+/// A copy whose predicate is off leaves a record of nothing.
+Step skip_copy(Frame& f, const Instruction& in) {
+  Access& access = f.trace.add_access(in.site);
+  access.op = in.op;
+  access.kind = AccessKind::kAsyncCopy;
+  access.masked = true;
+  set_integer(access.mask, 0);
+  return Step::kNext;
+}
+
 /// desc, coord*, barrier, result, pred.
 Step copy_in(Frame& f, const Instruction& in) {
   const std::size_t rank = f.descriptors[f.slot(in, 0)].block.size();
   const std::size_t barrier = 1 + rank, target = barrier + 1, predicate = target + 1;
   const Tile& wanted = f.operand(in, predicate);
   if (is_unknown(wanted)) return f.fail(in, "whether to copy is not known with --values off");
-  if (wanted.bits == 0) return Step::kNext;
+  if (wanted.bits == 0) return skip_copy(f, in);
   const View& view = f.views[f.slot(in, target)];
   Barriers::Barrier* b = f.barriers.find(f.views[f.slot(in, barrier)]);
   if (!b) return f.fail(in, "the copy's mbarrier has not been initialised, or no longer is one");
@@ -45,7 +55,9 @@ Step copy_in(Frame& f, const Instruction& in) {
   f.counts.load(f.hints[in.site], static_cast<std::uint64_t>(touch.active) * size);
   begin_copy(f, in, view, group_of(*b), true);
   f.copies.back().phase = b->phase;
-  Barriers::complete(*b, bytes_of(*block.descriptor));
+  f.trace.last_access(in.site).phase = b->number;
+  f.trace.add_phase_event(b->number);
+  f.barriers.complete(*b, bytes_of(*block.descriptor));
   mark_written(f, view);
   if (view.bytes.empty() || !f.wants(in)) return Step::kNext;
   Tile tile = tile_of(view);
