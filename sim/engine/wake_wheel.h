@@ -65,8 +65,6 @@ class WakeWheel {
   }
 
   Cycle pending(std::uint32_t id) const { return pending_[id]; }
-  /// Forgets the pending wake of `id`.
-  void cancel(std::uint32_t id) { pending_[id] = kNever; }
 
  private:
   struct Far {

@@ -192,8 +192,8 @@ std::string bars_html(const std::vector<BarRow>& rows) {
         fmt::format("<tr{}><th>{}</th><td>",
                     r.note.empty() ? "" : " title=\"" + escaped(r.note) + "\"", escaped(r.label));
     for (std::size_t i = 0; i < r.values.size(); ++i)
-      out += fmt::format("<div class=\"bar b{}\" style=\"width:{:.1f}%\"></div>", i,
-                         most > 0 ? 100 * r.values[i] / most : 0.0);
+      out += fmt::format("<div class=\"bar b{}\" style=\"width:{:.1f}%\"></div>",
+                         r.values.size() == 1 ? 1 : i, most > 0 ? 100 * r.values[i] / most : 0.0);
     out += "</td>";
     for (const auto& t : r.texts) out += fmt::format("<td class=\"n\">{}</td>", escaped(t));
     out += "</tr>\n";

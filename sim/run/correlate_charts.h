@@ -23,7 +23,8 @@ struct BarRow {
   std::vector<double> values;      ///< one, or measured and simulated
   std::vector<std::string> texts;  ///< a text a value
 };
-/// Bars to one scale, the largest value full.
+/// Bars to one scale, the largest value full. Of a row with two values the first is what was
+/// measured; one alone is simulated.
 std::string bars_html(const std::vector<BarRow>& rows);
 
 /// The kinds of kernels of the results in the order of their colours.

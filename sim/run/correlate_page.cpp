@@ -39,6 +39,7 @@ p { margin: 4px 0 12px; color: var(--soft); max-width: 75ch; }
 .card, section { background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
 .card { padding: 12px 16px; overflow-wrap: anywhere; }
 tbody td:first-child { white-space: nowrap; }
+tbody td:last-child { overflow-wrap: anywhere; }
 .card b { display: block; white-space: nowrap; font-size: 24px; font-weight: 650; line-height: 1.25; }
 .card span { color: var(--soft); font-size: 13px; }
 section { padding: 18px 20px; margin: 0 0 18px; overflow-x: auto; }
@@ -58,6 +59,7 @@ svg { width: 100%; height: auto; display: block; }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 18px; font-size: 13px; color: var(--soft); }
 .legend i { display: inline-block; width: 11px; height: 11px; border-radius: 6px;
   margin-right: 6px; }
+h4 i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin: 0 5px 0 2px; }
 table { border-collapse: collapse; width: 100%; font-size: 14px; }
 thead th { text-align: left; color: var(--soft); font-weight: 500; font-size: 13px;
   border-bottom: 1px solid var(--line); }
@@ -97,6 +99,9 @@ for (const mark of document.querySelectorAll('svg title')) {
   of.addEventListener('mouseleave', () => tip.style.display = 'none');
 }
 )js";
+
+const std::string kMeasuredSimulated =
+    ": <i class=\"b0\"></i>measured, <i class=\"b1\"></i>simulated";
 
 std::string cell(const std::string& text) { return "<td>" + escaped(text) + "</td>"; }
 std::string number(const std::string& text) { return "<td class=\"n\">" + escaped(text) + "</td>"; }
@@ -198,7 +203,7 @@ std::string ledger_bars(const CaseResult& r) {
   std::vector<BarRow> rows;
   for (const auto* e : entries) {
     const double share = static_cast<double>(e->cycles) / total;
-    rows.push_back({e->reason, e->meaning, {0, share}, {fmt::format("{:.1f} %", 100 * share)}});
+    rows.push_back({e->reason, e->meaning, {share}, {fmt::format("{:.1f} %", 100 * share)}});
   }
   return fmt::format("<h4>simulated cycles of {}, by reason</h4>", escaped(unit)) + bars_html(rows);
 }
@@ -239,11 +244,11 @@ std::string stall_bars(const CaseResult& r) {
   if (others.size() > kWorstCounters) others.resize(kWorstCounters);
   std::string out;
   if (!stalls.empty())
-    out += "<h4>warps that wait, per issued instruction: measured, simulated</h4>" +
+    out += "<h4>warps that wait, per issued instruction" + kMeasuredSimulated + "</h4>" +
            counter_bars(r, stalls, false);
   if (!others.empty())
-    out +=
-        "<h4>other counters furthest off: measured, simulated</h4>" + counter_bars(r, others, true);
+    out += "<h4>other counters furthest off" + kMeasuredSimulated + "</h4>" +
+           counter_bars(r, others, true);
   return out.empty() ? "<p>No counters were measured.</p>" : out;
 }
 

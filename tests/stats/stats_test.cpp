@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "sim/stats/counters.h"
-#include "sim/stats/histogram.h"
 #include "sim/stats/ledger.h"
 
 namespace xpusim::stats {
@@ -75,45 +74,6 @@ TEST(CountersTest, WhatIsNotModelledHasANameAndNoValue) {
   EXPECT_EQ(set.value("dram_pct"), 25.0);
   EXPECT_FALSE(set.has("tlb_hit_pct"));
   EXPECT_EQ(set.value("tlb_hit_pct"), std::nullopt);
-}
-
-TEST(HistogramTest, CountsExactlyAndBinsByPowersOfTwo) {
-  Histogram h;
-  for (const std::uint64_t v : {0, 1, 2, 3, 4, 7, 8}) h.record(v);
-  h.record(100, 3);
-  EXPECT_EQ(h.count(), 10u);
-  EXPECT_EQ(h.sum(), 325u);
-  EXPECT_EQ(h.least(), 0u);
-  EXPECT_EQ(h.greatest(), 100u);
-  EXPECT_DOUBLE_EQ(h.mean(), 32.5);
-  EXPECT_EQ(h.bin(0), 1u);        // 0
-  EXPECT_EQ(h.bin(1), 1u);        // 1
-  EXPECT_EQ(h.bin(2), 2u);        // 2, 3
-  EXPECT_EQ(h.bin(3), 2u);        // 4 .. 7
-  EXPECT_EQ(h.bin(4), 1u);        // 8 .. 15
-  EXPECT_EQ(h.bin(7), 3u);        // 64 .. 127
-  EXPECT_EQ(h.at_most(0.5), 7u);  // five of ten are at most 4
-  EXPECT_EQ(h.at_most(1), 100u);
-}
-
-TEST(HistogramTest, NothingRecordedIsNothing) {
-  const Histogram h;
-  EXPECT_EQ(h.count(), 0u);
-  EXPECT_EQ(h.least(), 0u);
-  EXPECT_EQ(h.mean(), 0);
-  EXPECT_EQ(h.at_most(0.99), 0u);
-}
-
-TEST(HistogramTest, HistogramsAddUpAndHoldTheGreatestValue) {
-  Histogram a, b;
-  a.record(5);
-  b.record(~std::uint64_t{0});
-  a.add(b);
-  a.add(Histogram{});
-  EXPECT_EQ(a.count(), 2u);
-  EXPECT_EQ(a.least(), 5u);
-  EXPECT_EQ(a.greatest(), ~std::uint64_t{0});
-  EXPECT_EQ(a.bin(64), 1u);
 }
 
 }  // namespace
