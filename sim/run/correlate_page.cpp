@@ -228,7 +228,7 @@ std::string stall_bars(const CaseResult& r) {
   for (const auto& [name, pair] : r.counters) {
     if (name.starts_with("stall_")) {
       if (pair.first > 0 || pair.second > 0) stalls.push_back(name);
-    } else if (pair.first > 0) {
+    } else if (pair.first > 0 && name != "cycles" && name != "duration_ns") {  // said above
       others.push_back(name);
     }
   }
