@@ -90,6 +90,10 @@ class Control {
            : r >= kUniformBase ? RegFile::kUniform
                                : RegFile::kGeneral;
   }
+  /// Cycles until an instruction writes its results, as far as the assembler knows.
+  std::int64_t write_latency(const Instruction& i) const {
+    return fixed_latency(i.op, RegFile::kGeneral, params_);
+  }
   /// Delays the instruction by the stall count of the one before it.
   void stall_for(const Instruction& i) {
     std::int64_t from = now_;
@@ -100,10 +104,11 @@ class Control {
       from = std::max(from,
                       issued_[r] + use_latency(code_[writer_of_[r]], i, file_of(r), use, params_));
     });
+    // A register that is written twice must end with the later value.
     for_each_write(i, [&](std::size_t r) {
       if (writer_of_[r] == kNobody) return;
-      from = std::max(from,
-                      issued_[r] - 1 + fixed_latency(code_[writer_of_[r]].op, file_of(r), params_));
+      const std::int64_t ahead = write_latency(code_[writer_of_[r]]) - write_latency(i);
+      from = std::max(from, issued_[r] + std::max<std::int64_t>(1, ahead + 1));
     });
     for (std::size_t u = 0; u < free_.size(); ++u) {
       if (needs(i, static_cast<Unit>(u))) from = std::max(from, free_[u]);

@@ -6,6 +6,9 @@
 namespace xpusim::gpu {
 namespace {
 
+/// Predicates that may wait through a loop: the others are computed where they are needed.
+constexpr int kHoistedPredicates = 3;
+
 std::vector<int> count_writes(const MachineCode& code, std::size_t first, std::size_t last) {
   std::vector<int> writes(code.registers.size());
   for (std::size_t b = first; b <= last; ++b) {
@@ -35,13 +38,18 @@ bool hoist_from(MachineCode& code, std::size_t first, std::size_t last) {
   auto& before = code.blocks[first - 1].code;
   const bool ends_in_branch = !before.empty() && before.back().op == Opcode::kBra;
   std::vector<MachineInstruction> moved;
+  int predicates = 0;
   for (std::size_t b = first; b <= last; ++b) {
     std::vector<MachineInstruction> kept;
     for (auto& i : code.blocks[b].code) {
-      if (!may_move(code, i, inside, everywhere)) {
+      const bool holds_predicate =
+          !i.defs.empty() && code.registers[i.defs[0]] == RegFile::kPredicate;
+      if (!may_move(code, i, inside, everywhere) ||
+          (holds_predicate && predicates == kHoistedPredicates)) {
         kept.push_back(std::move(i));
         continue;
       }
+      predicates += holds_predicate;
       for (VReg r : i.defs) inside[r] = 0;
       moved.push_back(std::move(i));
     }

@@ -227,7 +227,9 @@ class Scheduler {
       // A load's predicate that is needed again later can be packed away (spill_predicates).
       const bool no_predicate =
           predicates > 0 && !ahead_[at] && pressure_.predicate() + predicates > kPredicates;
-      const bool no_register = general > 0 && pressure_.general() + general > budget_;
+      // What matrix units and barriers wait for comes in program order: no other order saves it.
+      const bool in_order = i.effect == MemoryEffect::kBarrier;
+      const bool no_register = !in_order && general > 0 && pressure_.general() + general > budget_;
       // Loads go first while registers that all warps have anyway last.
       const bool free =
           ahead_[at] && predicates <= 0 && pressure_.general() + general <= comfortable_;

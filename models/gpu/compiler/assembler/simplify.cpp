@@ -35,8 +35,8 @@ using Source = std::pair<VReg, int>;
 
 void share(MachineCode& code, MachineBlock& block, const std::vector<int>& writes,
            std::vector<VReg>& instead) {
-  using Key =
-      std::tuple<Opcode, std::string_view, std::vector<Source>, std::uint32_t, std::size_t, RegFile>;
+  using Key = std::tuple<Opcode, std::string_view, std::vector<Source>, std::uint32_t, std::size_t,
+                         RegFile>;
   std::map<VReg, int> written;
   std::map<Key, std::size_t> seen;
   std::vector<MachineInstruction> kept;

@@ -195,9 +195,8 @@ class WarpGroupDot {
     }
     // Nothing is added to the first product of a chain: its sum need not be read, nor set to zero.
     const auto addends = l_.elements(*op_.operands[2]);
-    fresh_ = std::all_of(addends.begin(), addends.end(), [](const Element& e) {
-      return e.is_constant() && e.bits == 0;
-    });
+    fresh_ = std::all_of(addends.begin(), addends.end(),
+                         [](const Element& e) { return e.is_constant() && e.bits == 0; });
     std::vector<Element> sums;
     if (fresh_) {
       for (std::uint32_t r = 0; r < layout->register_count(); ++r) {

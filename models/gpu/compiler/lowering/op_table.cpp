@@ -120,7 +120,8 @@ LowerOp find_lowering(std::string_view op) {
 }
 
 bool is_lowered(std::string_view op) {
-  return op == "tt.reduce.return" || op == "tt.scan.return" || op == "scf.condition" || op == "scf.yield" || find_lowering(op) != nullptr;
+  return op == "tt.reduce.return" || op == "tt.scan.return" || op == "scf.condition" ||
+         op == "scf.yield" || find_lowering(op) != nullptr;
 }
 
 }  // namespace xpusim::gpu
