@@ -161,7 +161,7 @@ TEST(TensorCore, AChainOfWgmmasFollowsWithoutGaps) {
   Rig rig(make_program({wgmma(128), wgmma(128), wgmma(128, true), wait(Opcode::kWgDepbar, 0)}));
   rig.run();
   EXPECT_EQ(rig.sub().warp_cycles(), 3u * 64u + 46u + 1u);
-  EXPECT_EQ(rig.stall(Stall::kGmma), 15u + 15u);  // issued a quarter of its time apart
+  EXPECT_EQ(rig.stall(Stall::kWarpgroup), 15u + 15u + 204u);  // issued a quarter of its time apart
 }
 
 TEST(TensorCore, AFullQueueHoldsTheNextWgmma) {
@@ -171,7 +171,7 @@ TEST(TensorCore, AFullQueueHoldsTheNextWgmma) {
   rig.run();
   // They begin at 0, 64, 128, 192; issued at 0, 16, 0 + 32, 64 + 32. The exit does not wait.
   EXPECT_EQ(rig.sub().warp_cycles(), 98u);
-  EXPECT_EQ(rig.stall(Stall::kGmma), 15u + 15u + 63u);
+  EXPECT_EQ(rig.stall(Stall::kWarpgroup), 15u + 15u + 63u);
 }
 
 TEST(TensorCore, TwoWarpgroupsTakeTurns) {
@@ -179,6 +179,7 @@ TEST(TensorCore, TwoWarpgroupsTakeTurns) {
   rig.run();
   // The second one's begins when the first one's ends: complete at 110 and 174.
   EXPECT_EQ(rig.sub().warp_cycles(), 111u + 175u);
+  EXPECT_EQ(rig.sub().warp_stall(Stall::kGmma), 16u);  // issued at 16
 }
 
 TEST(TensorCore, AWaitLetsTheLastGroupsBeUnderWay) {
@@ -187,7 +188,7 @@ TEST(TensorCore, AWaitLetsTheLastGroupsBeUnderWay) {
   rig.run();
   // 0, 16, 17, until 110; 110, 111, until 128 + 46.
   EXPECT_EQ(rig.sub().warp_cycles(), 175u);
-  EXPECT_EQ(rig.stall(Stall::kWarpgroup), 92u + 62u);
+  EXPECT_EQ(rig.stall(Stall::kWarpgroup), 15u + 92u + 62u);
 }
 
 TEST(TensorCore, SharedMemoryLimitsNarrowWgmmas) {

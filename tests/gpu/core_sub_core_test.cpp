@@ -73,6 +73,15 @@ TEST(SubCore, ABarrierReleasesAllWarpsAfterTheLastHasCome) {
   EXPECT_EQ(rig.sub(1).warp_stall(Stall::kLaunch), 10u);
 }
 
+TEST(SubCore, ArrivalsAtBarriersAreCountedOneAfterAnother) {
+  Rig rig(program({op(Opcode::kBar)}, 8));
+  rig.params.mio.barrier_latency = 14;
+  rig.params.mio.barrier_interval = 2;
+  rig.run();
+  // Two warps a sub-core come at 0 and 1; the last of eight is counted at 14.
+  EXPECT_EQ(rig.sub(0).warp_cycles(), 29u + 30u);
+}
+
 TEST(SubCore, AnExitedWarpIsNotWaitedForAtABarrier) {
   // Warp 1's half of the site is masked off, so it leaves at the guarded exit.
   Instruction leave = op(Opcode::kExit);

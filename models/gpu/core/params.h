@@ -92,7 +92,7 @@ struct MioParams {
   std::int64_t issue_interval = 2, queue = 8, lg_queue = 12;
   std::int64_t shared_latency = 29, shuffle_latency = 23, special_register_latency = 20;
   std::int64_t constant_latency = 28, read_latency = 10;
-  std::int64_t barrier_latency = 30, membar_latency = 186;
+  std::int64_t barrier_latency = 30, barrier_interval = 2, membar_latency = 186;
   std::int64_t l1_latency = 33, l1_ways = 4, l1_tags = 4, outstanding_lines = 640;
   std::int64_t request_interval = 1, fill_latency = 12, invalidate_cycles = 150;
   std::int64_t copies = 256, shared_bytes_per_cycle = 128, copied_bytes_per_cycle = 256;
@@ -120,6 +120,8 @@ struct MioParams {
               "issue to the read of the source registers by the MIO", 1, 1000),
         field("barrier_latency", &P::barrier_latency, Unit::kCycles,
               "last arrival at a block barrier to release", 1, 1000),
+        field("barrier_interval", &P::barrier_interval, Unit::kCycles,
+              "cycles between two arrivals at an SM's block barriers", 1, 64),
         field("membar_latency", &P::membar_latency, Unit::kCycles,
               "memory fence after the last earlier access is performed", 1, 10000),
         field("l1_latency", &P::l1_latency, Unit::kCycles, "L1 hit: service to result", 1, 1000),

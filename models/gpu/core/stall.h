@@ -16,7 +16,7 @@ enum class Stall : std::uint8_t {
   kWait,             ///< the fixed latency that the instruction's stall count states
   kBarrier,          ///< waits for the other warps of the block
   kMathPipe,         ///< the arithmetic pipe is taken
-  kGmma,             ///< the tensor core's queue of wgmmas is full
+  kGmma,             ///< the tensor core's queue of wgmmas is full, with another warpgroup's last
   kWarpgroup,        ///< waits for its warpgroup or for its wgmmas (profiler: warpgroup_arrive)
   kLgThrottle,       ///< the queue for global memory instructions is full
   kMioThrottle,      ///< the MIO's instruction queue is full or its port is taken

@@ -98,7 +98,7 @@ void SubCore::charge_to(std::uint32_t w, std::uint32_t now) {
   if (ledger_.charged() >= now) return;
   const IssueWord& in = code_[warps_[w].pc];
   charge(std::min(ready_[w], now), warps_[w].why, in.line);
-  charge(now, port_reason(in.port), in.line);
+  charge(now, port_reason(in.port, w), in.line);
 }
 
 void SubCore::free_block(std::uint32_t block) {
@@ -143,7 +143,7 @@ std::uint32_t SubCore::earliest(std::uint32_t from) const {
   return first;
 }
 
-Stall SubCore::port_reason(Port port) const {
+Stall SubCore::port_reason(Port port, std::uint32_t w) const {
   switch (port) {
     case Port::kXu:
     case Port::kMio:
@@ -151,8 +151,8 @@ Stall SubCore::port_reason(Port port) const {
     case Port::kLg:
       return sm_.lsu.lg_free() > port_free_[index(Port::kMio)] ? Stall::kLgThrottle
                                                                : Stall::kMioThrottle;
-    case Port::kWgmma:
-      return Stall::kGmma;
+    case Port::kWgmma:  // measured: without another warpgroup there is no `gmma`
+      return tensor_.last_warp() == w ? Stall::kWarpgroup : Stall::kGmma;
     default:
       return Stall::kMathPipe;
   }
@@ -183,7 +183,7 @@ void SubCore::account(std::uint32_t w, std::uint32_t now, const IssueWord& in) {
 
 void SubCore::account_port(std::uint32_t w, std::uint32_t held, std::uint32_t now,
                            const IssueWord& in) {
-  const Stall reason = port_reason(in.port);
+  const Stall reason = port_reason(in.port, w);
   const std::uint32_t free = std::clamp(port_free_[port_[w]], held, now);
   // A pipe's first cycle goes to the warp that was picked for it; a queue is full for all of it.
   const std::uint32_t taken =

@@ -68,6 +68,7 @@ struct SmShared {
   std::vector<ResidentBlock> blocks;
   SubCore* sub_cores = nullptr;
   std::array<std::uint32_t, kSubCores> wake;  ///< when each sub-core can next issue
+  std::uint32_t barrier_free = 0;             ///< when the next arrival at a barrier counts
   std::uint32_t constants_ready = kBlocked;   ///< kBlocked: no constant was read yet
   std::uint32_t ended_block = kBlocked;       ///< a block whose last warp has just exited
   WarpFootprint footprint;
@@ -167,7 +168,7 @@ class SubCore {
   void prepare(std::uint32_t w, std::uint32_t at, Stall why);
   void check_scoreboards(std::uint32_t w);
   void raise(Warp& v, std::uint32_t scoreboard, std::uint32_t until, bool is_long);
-  Stall port_reason(Port port) const;
+  Stall port_reason(Port port, std::uint32_t w) const;
   void set_port(Port port, std::uint32_t free) {
     port_free_[static_cast<std::size_t>(port)] = free;
   }

@@ -140,7 +140,9 @@ void SubCore::arrive(std::uint32_t w, std::uint32_t now) {
   v.why = Stall::kBarrier;
   set_ready(w, kBlocked);
   block.at_barrier |= 1ull << (index_ * kWarpsOfSubCore + w);
-  release_barrier(block, now);
+  const std::uint32_t counted = std::max(now, sm_.barrier_free);
+  sm_.barrier_free = counted + cycles(sm_.params.mio.barrier_interval);
+  release_barrier(block, counted);
 }
 
 void SubCore::release_barrier(ResidentBlock& block, std::uint32_t now) {

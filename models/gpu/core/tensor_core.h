@@ -47,6 +47,7 @@ class TensorCore {
     const auto gap = static_cast<std::uint32_t>(warp == last_warp_ ? params_.register_gap : 0);
     return std::max(now + static_cast<std::uint32_t>(params_.register_latency), free_ + gap);
   }
+  std::uint32_t last_warp() const { return last_warp_; }  ///< of the last wgmma
   /// A wgmma takes the core from `start` to `end`; returns the first cycle at which the queue takes
   /// another one.
   std::uint32_t queue(std::uint32_t start, std::uint32_t end, std::uint32_t warp) {
