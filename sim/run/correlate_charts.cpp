@@ -53,9 +53,10 @@ class Scale {
 
   std::vector<double> ticks() const {
     std::vector<double> out;
-    for (double decade = std::floor(low_); decade <= high_; ++decade)
+    const int first = static_cast<int>(std::floor(low_)), last = static_cast<int>(high_);
+    for (int decade = first; decade <= last; ++decade)
       for (double digit : {1.0, 2.0, 5.0}) {
-        const double ns = digit * std::pow(10, decade);
+        const double ns = digit * std::pow(10.0, decade);
         if (digit > 1 && high_ - low_ > kFewDecades) continue;
         if (ns >= low() && ns <= high()) out.push_back(ns);
       }

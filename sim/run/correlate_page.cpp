@@ -164,6 +164,7 @@ std::string legend(const std::vector<CaseResult>& results) {
 std::string errors_table(const char* what, const std::map<std::string, ErrorSummary>& errors,
                          bool by_median = false) {
   std::vector<const std::pair<const std::string, ErrorSummary>*> order;
+  order.reserve(errors.size());
   for (const auto& entry : errors) order.push_back(&entry);
   const auto key = [&](const auto* e) { return by_median ? e->second.median : e->second.mean; };
   std::stable_sort(order.begin(), order.end(),
