@@ -8,11 +8,51 @@
 namespace xpusim::gpu {
 namespace {
 
-/// One pass over a block with seven predicate registers; the value whose next use is farthest
-/// yields.
+/// Predicates that several blocks share. So many keep a predicate register through the whole code;
+/// the others wait in lane registers, into which each definition puts them.
+struct Shared {
+  static constexpr std::size_t kKept = 4;
+  std::set<VReg> kept;
+  std::map<VReg, VReg> in_lanes;  ///< predicate -> lane register
+};
+
+Shared find_shared(MachineCode& code) {
+  std::map<VReg, std::size_t> first_block;
+  std::vector<VReg> order;
+  std::set<VReg> several;
+  auto touch = [&](VReg r, std::size_t block) {
+    if (r == kNoVReg || code.registers[r] != RegFile::kPredicate) return;
+    const auto [it, fresh] = first_block.try_emplace(r, block);
+    if (!fresh && it->second != block && several.insert(r).second) order.push_back(r);
+  };
+  for (std::size_t b = 0; b < code.blocks.size(); ++b) {
+    for (const MachineInstruction& i : code.blocks[b].code) {
+      for (VReg r : i.uses) touch(r, b);
+      touch(i.guard, b);
+      for (VReg r : i.defs) touch(r, b);
+    }
+  }
+  Shared shared;
+  for (VReg r : order) {
+    if (shared.kept.size() < Shared::kKept) {
+      shared.kept.insert(r);
+    } else {
+      shared.in_lanes[r] = code.add(RegFile::kGeneral);
+    }
+  }
+  return shared;
+}
+
+/// One pass over a block with the predicate registers that are left; the value whose next use is
+/// farthest yields.
 class Spiller {
  public:
-  Spiller(MachineCode& code, MachineBlock& block) : code_(code), block_(block) {
+  Spiller(MachineCode& code, MachineBlock& block, const Shared& shared)
+      : code_(code),
+        block_(block),
+        shared_(shared),
+        limit_(static_cast<std::size_t>(kPredicates) - shared.kept.size()),
+        spilled_(shared.in_lanes) {
     for (std::size_t at = 0; at < block.code.size(); ++at) {
       for_each_read(block.code[at], [&](VReg& r) { reads_[r].push_back(at); });
     }
@@ -28,11 +68,17 @@ class Spiller {
       }
       for (VReg d : i.defs) {
         if (code_.registers[d] != RegFile::kPredicate || held_.count(d) != 0) continue;
+        if (shared_.kept.count(d) != 0) continue;
         make_room();
         held_[d] = d;
         pinned_.insert(d);
       }
+      const VRegList defs = i.defs;
       result_.push_back(std::move(i));
+      for (VReg d : defs) {
+        const auto lanes = shared_.in_lanes.find(d);
+        if (lanes != shared_.in_lanes.end()) emit("P2R", lanes->second, d);
+      }
     }
     block_.code = std::move(result_);
   }
@@ -55,7 +101,7 @@ class Spiller {
     return next == it->second.end() ? kNever : *next;
   }
   void make_room() {
-    if (held_.size() < static_cast<std::size_t>(kPredicates)) return;
+    if (held_.size() < limit_) return;
     VReg victim = kNoVReg;
     std::size_t farthest = 0;
     for (const auto& [original, now] : held_) {
@@ -95,9 +141,11 @@ class Spiller {
 
   MachineCode& code_;
   MachineBlock& block_;
+  const Shared& shared_;
+  std::size_t limit_;
   std::map<VReg, std::vector<std::size_t>> reads_;  // positions, ascending
-  std::map<VReg, VReg> held_;                       // original -> where it is now
   std::map<VReg, VReg> spilled_;                    // original -> lane register
+  std::map<VReg, VReg> held_;                       // original -> where it is now
   std::set<VReg> pinned_;                           // read or written by the current instruction
   std::size_t at_ = 0;
   std::vector<MachineInstruction> result_;
@@ -106,7 +154,8 @@ class Spiller {
 }  // namespace
 
 void spill_predicates(MachineCode& code) {
-  for (auto& block : code.blocks) Spiller(code, block).run();
+  const Shared shared = find_shared(code);
+  for (auto& block : code.blocks) Spiller(code, block, shared).run();
 }
 
 }  // namespace xpusim::gpu

@@ -24,12 +24,33 @@ class Conversion {
 
   std::vector<Element> run(const std::vector<Element>& source) {
     if (source.size() == 1) return std::vector<Element>(to_.register_count(), source[0]);
-    if (from_.warps != to_.warps) return through_shared_memory(source);
-    if (from_.lanes != to_.lanes) return by_shuffles(source);
-    return renamed(source);
+    if (from_.warps == to_.warps && from_.lanes == to_.lanes) return renamed(source);
+    const bool masks = std::any_of(source.begin(), source.end(), [&](const Element& e) {
+      return !e.is_constant() && b_.code().registers[e.reg] == RegFile::kPredicate;
+    });
+    if (!masks) return moved(source);
+    std::vector<Element> numbers;
+    for (const Element& e : source) {
+      numbers.push_back(e.is_constant() ? e : Element{b_.value(Opcode::kAlu, "SEL", {e.reg})});
+    }
+    std::vector<Element> result = moved(numbers);
+    std::map<Element, VReg> predicates;
+    for (Element& e : result) {
+      auto [known, fresh] = predicates.try_emplace(e, kNoVReg);
+      if (fresh) {
+        known->second = b_.predicate();
+        b_.emit(Opcode::kAlu, "ISETP", {known->second}, {l_.in_register(e)});
+      }
+      e = {known->second};
+    }
+    return result;
   }
 
  private:
+  /// To other lanes or warps.
+  std::vector<Element> moved(const std::vector<Element>& source) {
+    return from_.warps != to_.warps ? through_shared_memory(source) : by_shuffles(source);
+  }
   /// The registers of a layout that hold no copies, in order.
   static std::vector<std::uint32_t> own_registers(const kernel::LinearLayout& layout) {
     std::vector<std::uint32_t> own;
