@@ -199,7 +199,7 @@ std::vector<std::string> atomic(const std::string& order) {
       "(tensor<512x!tt.ptr<f32>, #blocked>, tensor<512xf32, #blocked>, "
       "tensor<512xi1, #blocked>) -> tensor<512xf32, #blocked>\n";
   const auto program =
-      compile_text(kernel_text("    %a = tt.atomic_rmw fadd, " + order + ", %q, %z, %m : " + tile));
+      compile_text(kernel_text("    %a = tt.atomic_rmw exch, " + order + ", %q, %z, %m : " + tile));
   EXPECT_TRUE(program) << program.error().str();
   std::vector<std::string> found;
   if (!program) return found;

@@ -17,7 +17,7 @@ constexpr std::array<OpcodeRow, static_cast<std::size_t>(Opcode::kCount)> kOpcod
     {"atom", Pipe::kLsu},         {"red", Pipe::kLsu},         {"lds", Pipe::kLsu},
     {"sts", Pipe::kLsu},          {"shfl", Pipe::kLsu},        {"bar", Pipe::kControl},
     {"bra", Pipe::kControl},      {"exit", Pipe::kControl},    {"nop", Pipe::kControl},
-    {"s2ur", Pipe::kUniform},     {"hfma2", Pipe::kTensor},    {"membar", Pipe::kControl},
+    {"s2ur", Pipe::kUniform},     {"hfma2", Pipe::kTensor},    {"membar", Pipe::kLsu},
     {"cctl", Pipe::kLsu},         {"ldgsts", Pipe::kLsu},      {"ldgdepbar", Pipe::kLsu},
     {"depbar", Pipe::kControl},   {"ldsm", Pipe::kLsu},        {"stsm", Pipe::kLsu},
     {"mma", Pipe::kTensor},       {"wgmma", Pipe::kTensor},    {"wgarrive", Pipe::kControl},

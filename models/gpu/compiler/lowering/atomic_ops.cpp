@@ -23,11 +23,11 @@ MemoryOrder memory_order(const kernel::Op& op) {
           semantic == kRelease || semantic == kAcquireRelease};
 }
 
-/// Atomics take one element an instruction. What is released waits for a fence before it (MEMBAR
-/// and the two barriers for errors that follow one), what is acquired empties the L1 after it; both
-/// at the scope of the GPU. Code of several instructions is branched around in idle warps. Relaxed
-/// atomics without a use return nothing (RED). Not modelled: loops of compare-and-swap, in which
-/// the vendor's compiler adds f16 and bf16.
+/// Atomics take one element an instruction, but for sums of floats. What is released waits for a
+/// fence before it (MEMBAR and the two barriers for errors that follow one), what is acquired
+/// empties the L1 after it; both at the scope of the GPU. Code of several instructions is branched
+/// around in idle warps. Relaxed atomics without a use return nothing (RED). Not modelled: loops of
+/// compare-and-swap, in which the vendor's compiler adds f16 and bf16.
 class Atomic {
  public:
   Atomic(Lowering& l, const kernel::Op& op) : l_(l), b_(l.builder()), op_(op) {
@@ -38,7 +38,7 @@ class Atomic {
   /// `data`: the operands that the instruction takes after the address.
   bool run(std::size_t data, std::size_t count, const kernel::Value* mask) {
     const bool swaps = count == 2;
-    if (!cut_access(l_, op_, *op_.operands[0], mask, false, v_)) return false;
+    if (!cut_access(l_, op_, *op_.operands[0], mask, adds_vectors(swaps), v_)) return false;
     const bool scalar = !v_.layout;
     if (scalar) {
       SiteLayout& site = l_.site_layout(l_.site(op_));
@@ -70,6 +70,15 @@ class Atomic {
   }
 
  private:
+  /// From sm_90 on, floating-point sums take as many elements at once as a load would.
+  bool adds_vectors(bool swaps) const {
+    constexpr int kFirst = 90;
+    constexpr std::int64_t kFloatSum = 5;  // "fadd", as the op numbers its operations
+    return !swaps && !used_ && l_.capability() >= kFirst &&
+           op_.int_attr("atomic_rmw_op") == kFloatSum &&
+           kernel::bit_width(op_.result()->type->dtype) <= 32;
+  }
+
   Element perform(std::uint32_t number, VReg guard, const std::vector<VReg>& words, bool swaps) {
     const Address at = address(l_, *op_.operands[0], v_.first[number]);
     // The last one before the end: idle warps end instead (exit_early).

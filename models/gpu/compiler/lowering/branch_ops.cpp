@@ -3,6 +3,7 @@
 // the op's site.
 
 #include <algorithm>
+#include <map>
 
 #include "models/gpu/compiler/lowering/elementwise.h"
 #include "models/gpu/compiler/lowering/merge.h"
@@ -301,5 +302,74 @@ bool lower_while(Lowering& l, const kernel::Op& op) {
   return has_sites(*test) ? while_with_test_first(l, op, *test, *body)
                           : rotated_while(l, op, *test, *body);
 }
+
+namespace {
+
+/// Blocks of a function and where their code begins; what they are passed arrives in registers.
+class Blocks {
+ public:
+  Blocks(Lowering& l, const kernel::Region& body) : l_(l), body_(body) {}
+
+  bool run() {
+    for (const auto& block : body_.blocks) {
+      if (block == body_.blocks[0] || block->args.empty()) continue;
+      for (const auto& arg : block->args) {
+        auto merge = Merge::make(l_, *block->ops[0], *arg);
+        if (!merge) return false;
+        arrivals_[block.get()].push_back(std::move(*merge));
+      }
+    }
+    for (const auto& block : body_.blocks) {
+      const std::size_t first = block == body_.blocks[0] ? 0 : new_block(l_);
+      begins_[block.get()] = first;
+      for (std::size_t n = 0; n < block->args.size() && first != 0; ++n) {
+        arrivals_[block.get()][n].set(l_, *block->args[n]);
+      }
+      const std::size_t before = first == 0 ? 0 : first - 1;
+      if (!lower_body(l_, *block) || !leave(*block->ops.back(), first)) return false;
+      if (first != 0) l_.conditional_blocks.push_back({before, first, last_block(l_)});
+    }
+    for (const auto& [at, target] : jumps_) set_target(l_, at, begins_.at(target));
+    return true;
+  }
+
+ private:
+  bool leave(const kernel::Op& op, std::size_t first) {
+    if (op.name() == "cf.br") {
+      if (!pass(op, *op.successors[0], 0, first)) return false;
+      jump(nullptr, Branch::kAlways, kNoVReg, op.successors[0]);
+      return true;
+    }
+    if (op.name() != "cf.cond_br") return l_.lower(op);
+    const kernel::Block *yes = op.successors[0], *no = op.successors[1];
+    const VReg p = condition(l_, *op.operands[0]);
+    // What either way is passed is put in place before the branch.
+    if (!pass(op, *yes, 1, first) || !pass(op, *no, 1 + yes->args.size(), first)) return false;
+    jump(&op, Branch::kIfZero, p, no);
+    new_block(l_);
+    jump(nullptr, Branch::kAlways, kNoVReg, yes);
+    return true;
+  }
+  bool pass(const kernel::Op& op, const kernel::Block& to, std::size_t operand, std::size_t first) {
+    for (std::size_t n = 0; n < to.args.size(); ++n) {
+      if (!arrivals_.at(&to)[n].arrive(l_, op, *op.operands[operand + n], first)) return false;
+    }
+    return true;
+  }
+  void jump(const kernel::Op* op, Branch how, VReg guard, const kernel::Block* to) {
+    branch(l_, op, how, 0, guard);
+    jumps_.emplace_back(last_block(l_), to);
+  }
+
+  Lowering& l_;
+  const kernel::Region& body_;
+  std::map<const kernel::Block*, std::vector<Merge>> arrivals_;
+  std::map<const kernel::Block*, std::size_t> begins_;
+  std::vector<std::pair<std::size_t, const kernel::Block*>> jumps_;
+};
+
+}  // namespace
+
+bool lower_blocks(Lowering& l, const kernel::Region& body) { return Blocks(l, body).run(); }
 
 }  // namespace xpusim::gpu

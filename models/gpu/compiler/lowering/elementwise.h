@@ -117,6 +117,17 @@ bool lower_join(Lowering& l, const kernel::Op& op);
 bool lower_split(Lowering& l, const kernel::Op& op);
 bool lower_cat(Lowering& l, const kernel::Op& op);
 bool lower_scan(Lowering& l, const kernel::Op& op);
+bool lower_double(Lowering& l, const kernel::Op& op);
+bool lower_wide_division(Lowering& l, const kernel::Op& op);
+bool lower_convert_float(Lowering& l, const kernel::Op& op);
+bool lower_clamp(Lowering& l, const kernel::Op& op);
+bool lower_pointer_to_int(Lowering& l, const kernel::Op& op);
+bool lower_int_to_pointer(Lowering& l, const kernel::Op& op);
+bool lower_inline_assembly(Lowering& l, const kernel::Op& op);
+bool lower_call(Lowering& l, const kernel::Op& op);
+bool lower_to_nothing(Lowering& l, const kernel::Op& op);
+/// A function of several blocks, from its first one on.
+bool lower_blocks(Lowering& l, const kernel::Region& body);
 bool lower_if(Lowering& l, const kernel::Op& op);
 bool lower_while(Lowering& l, const kernel::Op& op);
 bool lower_histogram(Lowering& l, const kernel::Op& op);

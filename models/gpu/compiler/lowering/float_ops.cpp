@@ -23,11 +23,6 @@ bool wide(const kernel::Op& op) {
          kernel::bit_width(op.result()->type->dtype) > 32;
 }
 
-bool check_width(Lowering& l, const kernel::Op& op) {
-  return !wide(op) ||
-         l.error(op, std::string(op.name()) + " on 64-bit elements is not yet lowered for the GPU");
-}
-
 Lowering::Reciprocal reciprocal(Lowering& l, const kernel::Op& op, const Element& divisor) {
   Builder& b = l.builder();
   const VReg of = l.in_register(divisor);
@@ -69,7 +64,7 @@ VReg own_copy(Lowering& l, const kernel::Op& op, std::size_t operand, const Elem
 }
 
 bool lower_float_binary(Lowering& l, const kernel::Op& op) {
-  if (!check_width(l, op)) return false;
+  if (wide(op)) return lower_double(l, op);
   const std::string_view mnemonic = float_mnemonic(op.name());
   const bool minimum = op.name() == "arith.minnumf" || op.name() == "arith.minimumf";
   const std::uint32_t variant = op.name() == "arith.subf" || minimum ? 1 : 0;
@@ -82,7 +77,7 @@ bool lower_float_binary(Lowering& l, const kernel::Op& op) {
 }
 
 bool lower_div_float(Lowering& l, const kernel::Op& op) {
-  if (!check_width(l, op)) return false;
+  if (wide(op)) return lower_double(l, op);
   return map_elements(l, op, [&](std::span<const Element> e) {
     Builder& b = l.builder();
     if (e[1].is_constant()) {
@@ -105,7 +100,7 @@ bool lower_div_float(Lowering& l, const kernel::Op& op) {
 }
 
 bool lower_exp(Lowering& l, const kernel::Op& op) {
-  if (!check_width(l, op)) return false;
+  if (wide(op)) return lower_double(l, op);
   return map_elements(l, op, [&](std::span<const Element> e) {
     Builder& b = l.builder();
     const VReg x = b.value(Opcode::kFma, "FMUL", {l.in_register(e[0])}, bits(kLog2E));
@@ -119,7 +114,7 @@ bool lower_exp(Lowering& l, const kernel::Op& op) {
 }
 
 bool lower_fma(Lowering& l, const kernel::Op& op) {
-  if (!check_width(l, op)) return false;
+  if (wide(op)) return lower_double(l, op);
   return map_elements(l, op, [&](std::span<const Element> e) {
     const VReg first = l.in_register(e[0]);
     return Element{l.builder().value(Opcode::kFma, "FFMA", {first, e[1].reg, e[2].reg},
@@ -128,7 +123,7 @@ bool lower_fma(Lowering& l, const kernel::Op& op) {
 }
 
 bool lower_special(Lowering& l, const kernel::Op& op) {
-  if (!check_width(l, op)) return false;
+  if (wide(op)) return lower_double(l, op);
   const std::string_view mnemonic = special_mnemonic(op.name());
   return map_elements(l, op, [&](std::span<const Element> e) {
     return Element{l.builder().value(Opcode::kMufu, mnemonic, {l.in_register(e[0])})};
@@ -136,7 +131,7 @@ bool lower_special(Lowering& l, const kernel::Op& op) {
 }
 
 bool lower_negate(Lowering& l, const kernel::Op& op) {
-  if (!check_width(l, op)) return false;
+  if (wide(op)) return lower_double(l, op);
   const std::uint32_t variant = op.name() == "arith.negf" ? 1 : 2;
   return map_elements(l, op, [&](std::span<const Element> e) {
     return Element{l.builder().value(Opcode::kFma, "FADD", {l.in_register(e[0])}, variant)};
@@ -144,7 +139,7 @@ bool lower_negate(Lowering& l, const kernel::Op& op) {
 }
 
 bool lower_cmp_float(Lowering& l, const kernel::Op& op) {
-  if (!check_width(l, op)) return false;
+  if (wide(op)) return lower_double(l, op);
   return map_elements(l, op, [&](std::span<const Element> e) {
     const VReg p = l.builder().predicate();
     l.builder().emit(Opcode::kAlu, "FSETP", {p}, {e[0].reg, e[1].reg},
@@ -197,7 +192,7 @@ bool lower_select(Lowering& l, const kernel::Op& op) {
 }
 
 bool lower_int_to_float(Lowering& l, const kernel::Op& op) {
-  if (op.result()->type->dtype != kernel::DType::kF32) return check_width(l, op);
+  if (kernel::bit_width(op.result()->type->dtype) > 32) return lower_double(l, op);
   const bool both_halves = kernel::bit_width(op.operands[0]->type->dtype) > 32;
   return map_elements(l, op, [&](std::span<const Element> e) {
     if (both_halves) {
@@ -209,7 +204,7 @@ bool lower_int_to_float(Lowering& l, const kernel::Op& op) {
 }
 
 bool lower_float_to_int(Lowering& l, const kernel::Op& op) {
-  if (!check_width(l, op)) return false;
+  if (wide(op)) return lower_double(l, op);
   return map_elements(l, op, [&](std::span<const Element> e) {
     return Element{l.builder().value(Opcode::kMufu, "F2I", {l.in_register(e[0])})};
   });

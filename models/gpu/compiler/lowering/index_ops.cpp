@@ -172,7 +172,12 @@ bool lower_constant(Lowering& l, const kernel::Op& op) {
   }
   const auto c = kernel::float_constant(value);
   if (!c) return l.error(op, "a dense constant of several values is not yet lowered for the GPU");
-  const Element e{kNoVReg, std::bit_cast<std::uint32_t>(static_cast<float>(*c))};
+  Element e{kNoVReg, std::bit_cast<std::uint32_t>(static_cast<float>(*c))};
+  if (is_wide(value)) {
+    const auto bits = std::bit_cast<std::uint64_t>(*c);
+    e = {l.builder().constant(static_cast<std::uint32_t>(bits)), 0, 0,
+         l.builder().constant(static_cast<std::uint32_t>(bits >> 32))};
+  }
   l.set_elements(value, layout, std::vector<Element>(layout ? layout->register_count() : 1, e));
   return true;
 }

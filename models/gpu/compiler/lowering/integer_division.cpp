@@ -117,9 +117,7 @@ class Division {
 /// Elements that follow one another share what their addresses do not need: unread results are
 /// dropped by the assembler.
 bool lower_divide_int(Lowering& l, const kernel::Op& op) {
-  if (kernel::bit_width(op.result()->type->dtype) > 32) {
-    return l.error(op, std::string(op.name()) + " of 64 bits is not yet lowered for the GPU");
-  }
+  if (kernel::bit_width(op.result()->type->dtype) > 32) return lower_wide_division(l, op);
   const auto constant = kernel::integer_constant(*op.operands[1]);
   if (constant && *constant == 0) return l.error(op, "a division by zero");
   Division division(l, op);

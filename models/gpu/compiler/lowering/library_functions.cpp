@@ -81,6 +81,14 @@ const std::vector<Function>& functions() {
       {"div.rn",
        {xu("MUFU.RCP"), alu("FCHK"), control("BSSY"), times(kFfma, 6), kBranch, control("BSYNC")}},
       {"__nv_rsqrtf", {xu("MUFU.RSQ")}},
+      {"__nv_popc", {xu("POPC")}},
+      {"__nv_clz", {xu("FLO.U32.SH")}},
+      {"__nv_isnanf", {alu("FSETP"), alu("SEL")}},
+      // The smaller over the larger, a polynomial of the square, the octant put right.
+      {"__nv_atan2f",
+       {alu("FMNMX", 2), xu("MUFU.RCP"), alu("FCHK"), control("BSSY"), times(kFfma, 4), kBranch,
+        control("BSYNC"), kFmul, times(kFfma, 9), alu("FSETP", 3), kFadd, alu("FSEL", 4),
+        alu("LOP3")}},
       {"__nv_sqrtf", {xu("MUFU.SQRT")}},
       {"__nv_fabsf", {kFadd}},
       {"__nv_floorf", {{Opcode::kMufu, "FRND.FLOOR"}}},
@@ -200,16 +208,14 @@ std::string_view symbol_of(std::string_view op) {
 
 bool lower_extern(Lowering& l, const kernel::Op& op) {
   const std::string_view symbol = op.str_attr("symbol");
+  if (kernel::bit_width(op.operands[0]->type->dtype) > 32) return lower_double(l, op);
   if (const Function* function = find(symbol)) return expand(l, op, *function);
   return l.error(
       op, "the device function '" + std::string(symbol) + "' is not yet lowered for the GPU");
 }
 
 bool lower_library_function(Lowering& l, const kernel::Op& op) {
-  if (kernel::bit_width(op.result()->type->dtype) > 32) {
-    return l.error(op,
-                   std::string(op.name()) + " on 64-bit elements is not yet lowered for the GPU");
-  }
+  if (kernel::bit_width(op.result()->type->dtype) > 32) return lower_double(l, op);
   return expand(l, op, *find(symbol_of(op.name())));
 }
 

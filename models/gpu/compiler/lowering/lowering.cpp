@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/gpu/compiler/lowering/elementwise.h"
 #include "models/gpu/compiler/lowering/merge.h"
 
 namespace xpusim::gpu {
@@ -26,7 +27,8 @@ void walk(const kernel::Region& region, const std::function<void(const kernel::O
 
 Lowering::Lowering(const kernel::Module& module, const kernel::Function& function,
                    const SiteOf& site_of)
-    : function_(function),
+    : module_(module),
+      function_(function),
       site_of_(site_of),
       num_warps_(warps_of(module)),
       builder_(out_.code),
@@ -37,13 +39,22 @@ Lowering::Lowering(const kernel::Module& module, const kernel::Function& functio
       states_(function.value_count),
       uses_(function.value_count) {}
 
+int Lowering::capability() const {
+  const std::string_view target = module_.op->str_attr("ttg.target");
+  int number = 0;
+  for (char c : target.substr(std::min(target.size(), target.find(':') + 1))) {
+    number = number * 10 + (c - '0');
+  }
+  return number;
+}
+
 bool Lowering::error(const kernel::Op& op, std::string message) {
   diagnostics_.error(op.text, std::move(message));
   return false;
 }
 
-void Lowering::count_uses() {
-  walk(*function_.op->regions[0], [&](const kernel::Op& op) {
+void Lowering::count_uses(const kernel::Region& body) {
+  walk(body, [&](const kernel::Op& op) {
     for (const kernel::Value* v : op.operands) uses_[v->id].push_back(&op);
   });
 }
@@ -109,27 +120,30 @@ bool Lowering::lower(const kernel::Op& op) {
   return find_lowering(op.name())(*this, op);
 }
 
-void Lowering::refuse_unknown_ops() {
-  walk(*function_.op->regions[0], [&](const kernel::Op& op) {
+bool Lowering::refuse_unknown_ops(const kernel::Region& body) {
+  bool fine = true;
+  walk(body, [&](const kernel::Op& op) {
     if (!is_lowered(op.name())) {
-      error(op, fmt::format("'{}' is not yet lowered for the GPU", op.name()));
+      fine = error(op, fmt::format("'{}' is not yet lowered for the GPU", op.name()));
     }
   });
+  return fine;
 }
 
 Expected<Lowered> Lowering::run() {
-  count_uses();
-  refuse_unknown_ops();
+  count_uses(*function_.op->regions[0]);
+  refuse_unknown_ops(*function_.op->regions[0]);
   if (diagnostics_.has_errors()) return fail(std::move(diagnostics_));
   bind_arguments();
   const auto& entry = function_.entry();
-  if (function_.op->regions[0]->blocks.size() != 1) {
-    error(*function_.op, "a function of several blocks is not yet lowered for the GPU");
-  }
   builder_.set_line(line_of(*function_.op));
   builder_.emit(Opcode::kLdc, "LDC", {}, {}, kStackPointerParameter);  // the stack pointer, R1
-  for (const auto& op : entry.ops) {
-    if (!lower(*op)) break;  // what follows may need what is missing
+  if (function_.op->regions[0]->blocks.size() != 1) {
+    lower_blocks(*this, *function_.op->regions[0]);
+  } else {
+    for (const auto& op : entry.ops) {
+      if (!lower(*op)) break;  // what follows may need what is missing
+    }
   }
   if (diagnostics_.has_errors()) return fail(std::move(diagnostics_));
   lift_shared_values(out_.code, conditional_blocks);

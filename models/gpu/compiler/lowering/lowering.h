@@ -55,6 +55,8 @@ class Lowering {
   IndexMath& index_math() { return index_math_; }
   kernel::AxisAnalysis& axes() { return axes_; }
   int num_warps() const { return num_warps_; }
+  /// The compute capability that the kernel is compiled for, times ten.
+  int capability() const;
 
   ValueState& state(const kernel::Value& value) { return states_[value.id]; }
   ValueState& operand(const kernel::Op& op, std::size_t i) { return states_[op.operands[i]->id]; }
@@ -115,6 +117,8 @@ class Lowering {
   /// Whether no op after this one reads the value.
   bool is_last_use(const kernel::Value& value, const kernel::Op& op) const;
   bool lower(const kernel::Op& op);
+  /// Lowers a call of another function.
+  bool call(const kernel::Op& op);
   bool error(const kernel::Op& op, std::string message);
 
   /// Reciprocals of divisors, which divisions share (see float_ops.cpp).
@@ -131,13 +135,13 @@ class Lowering {
   static constexpr std::uint32_t kNegated = 1u << 31;
 
  private:
-  void count_uses();
+  void count_uses(const kernel::Region& body);
   /// A comparison with a constant for one register, if it is the same in all lanes: it holds
   /// (kHolds), or it is one of uniform numbers, which `simpler` becomes.
   enum class Known : std::uint8_t { kNothing, kHolds, kUniform };
   Known simplify(const Comparison& c, std::uint32_t reg, Comparison& simpler) const;
   void bind_arguments();
-  void refuse_unknown_ops();
+  bool refuse_unknown_ops(const kernel::Region& body);
   /// The op itself, or the first one that depends on it, whose place in the source is known. Null:
   /// none.
   const kernel::Op* first_located(const kernel::Op& op);
@@ -147,6 +151,7 @@ class Lowering {
   std::uint32_t line_of(const kernel::Op& op);
   std::uint32_t line_number(const SourcePosition& at);
 
+  const kernel::Module& module_;
   const kernel::Function& function_;
   const SiteOf& site_of_;
   Lowered out_;

@@ -25,6 +25,7 @@ bool check_pair(Lowering& l, const kernel::Op& op, kernel::DType narrow, kernel:
 /// bf16 is the upper half of an f32: a shift, after a permute for the upper element of a pair; f16
 /// takes one conversion of either half.
 bool lower_widen_float(Lowering& l, const kernel::Op& op) {
+  if (op.result()->type->dtype == kernel::DType::kF64) return lower_double(l, op);
   const kernel::DType from = op.operands[0]->type->dtype;
   if (!check_pair(l, op, from, op.result()->type->dtype)) return false;
   const kernel::LinearLayout* layout = nullptr;
@@ -52,6 +53,7 @@ bool lower_widen_float(Lowering& l, const kernel::Op& op) {
 
 /// One packing conversion makes a register of two neighbouring elements.
 bool lower_narrow_float(Lowering& l, const kernel::Op& op) {
+  if (op.operands[0]->type->dtype == kernel::DType::kF64) return lower_double(l, op);
   const kernel::DType to = op.result()->type->dtype;
   if (!check_pair(l, op, to, op.operands[0]->type->dtype)) return false;
   const kernel::LinearLayout* layout = nullptr;

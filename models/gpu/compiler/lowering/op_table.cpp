@@ -110,6 +110,14 @@ LowerOp find_lowering(std::string_view op) {
       {"tt.split", lower_split},
       {"tt.cat", lower_cat},
       {"tt.scan", lower_scan},
+      {"tt.fp_to_fp", lower_convert_float},
+      {"tt.clampf", lower_clamp},
+      {"tt.ptr_to_int", lower_pointer_to_int},
+      {"tt.int_to_ptr", lower_int_to_pointer},
+      {"tt.elementwise_inline_asm", lower_inline_assembly},
+      {"tt.call", lower_call},
+      {"tt.print", lower_to_nothing},
+      {"llvm.intr.assume", lower_to_nothing},
       {"scf.if", lower_if},
       {"scf.while", lower_while},
       {"tt.histogram", lower_histogram},
@@ -121,7 +129,7 @@ LowerOp find_lowering(std::string_view op) {
 
 bool is_lowered(std::string_view op) {
   return op == "tt.reduce.return" || op == "tt.scan.return" || op == "scf.condition" ||
-         op == "scf.yield" || find_lowering(op) != nullptr;
+         op == "cf.br" || op == "cf.cond_br" || op == "scf.yield" || find_lowering(op) != nullptr;
 }
 
 }  // namespace xpusim::gpu
