@@ -189,6 +189,9 @@ void put_notes(const Program& program, run::LaunchReport& report) {
     notes.emplace_back("misses of the TLBs");
     notes.emplace_back("a limit on L2 misses under way");
   }
+  if (has(program, {Opcode::kUtma})) {
+    notes.emplace_back("which TMA descriptors an SM holds, and bank conflicts of TMA");
+  }
   if (has(program, {Opcode::kLds, Opcode::kSts}))
     notes.emplace_back("shared-memory bank conflicts");
   if (program.shared_bytes > 0) notes.emplace_back("the driver's choice of the L1's carve-out");
