@@ -138,6 +138,8 @@ TEST(BadText, NamesUnknownAliases) {
               HasSubstr("is defined in terms of itself"));
   EXPECT_THAT(problems("#a = 1 : i32\n#a = 2 : i32\nmodule {\n}\n"),
               HasSubstr("2:1: error: redefinition of alias '#a'"));
+  EXPECT_THAT(read_module("#a = 8#a = 8", "k.mlir").error().str(),
+              HasSubstr("1:7: error: redefinition of alias '#a'"));
 }
 
 TEST(BadText, ReportsEveryProblemAtOnce) {

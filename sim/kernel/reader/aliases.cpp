@@ -76,10 +76,15 @@ bool Parser::parse_alias_line(Module& module, bool before_module) {
   if (!expect("=", "in the definition of an alias")) return false;
   const std::uint32_t body = token_.offset;
   const AliasEntry* entry = resolve_alias(name, "attribute");
-  // A second definition has been reported already; going on behind the first would not end.
-  if (!entry || entry->body.token.offset != body) return false;
-  rewind(entry->end);
+  if (!entry) return false;
   const std::string spelled(text_.substr(name.offset, name.end - name.offset));
+  // Going on behind the first of two definitions would not end. The second has been reported
+  // already, unless it does not begin a line.
+  if (entry->body.token.offset != body) {
+    return diagnostics_.has_errors() ? false
+                                     : error(name, "redefinition of alias '" + spelled + "'");
+  }
+  rewind(entry->end);
   if (entry->type) module.type_aliases.emplace_back(spelled, entry->type);
   if (entry->attr) module.aliases.emplace_back(spelled, entry->attr);
   if (entry->loc) module.loc_aliases.emplace_back(spelled, entry->loc);
