@@ -214,9 +214,25 @@ TEST(LowerBranch, AWhileLoopIsTestedBeforeAndAtItsEnd) {
     tests += i.mnemonic == "ISETP";
     roots += i.mnemonic == "MUFU.SQRT";
   }
-  EXPECT_THAT(branches, testing::ElementsAre(Branch::kIfZero, Branch::kIfZero, Branch::kAlways));
+  EXPECT_THAT(branches, testing::ElementsAre(Branch::kIfZero, Branch::kIfSet));
   EXPECT_EQ(tests, 2);
   EXPECT_EQ(roots, 4);
+}
+
+TEST(LowerLoops, ATileOfEqualElementsIsCarriedInOneRegister) {
+  auto n = counts(std::string(R"(    %z = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %c = arith.constant dense<1.0> : tensor<512xf32, #b>
+    %w:2 = scf.for %k = %z to %n step %one iter_args(%u = %c, %v = %x) -> (tensor<512xf32, #b>, tensor<512xf32, #b>) : i32 {
+      %t = arith.addf %u, %c : tensor<512xf32, #b>
+      %s = math.sqrt %v : tensor<512xf32, #b>
+      scf.yield %t, %s : tensor<512xf32, #b>, tensor<512xf32, #b>
+    }
+    %y = arith.mulf %w#0, %w#1 : tensor<512xf32, #b>
+)") + kStore);
+  EXPECT_EQ(n["FADD"], 1);
+  EXPECT_EQ(n["MUFU.SQRT"], 4);
+  EXPECT_EQ(n["FMUL"], 4);
 }
 
 /// A number that a branch computes first and the code after it needs too is computed before it.

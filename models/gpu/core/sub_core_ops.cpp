@@ -128,6 +128,8 @@ bool SubCore::branch_taken(std::uint32_t w, const IssueWord& in) {
     case Branch::kLoopBack:
       if (s.left > 0) --s.left;
       return s.left > 0;
+    case Branch::kIfSet:
+      return decision_of(warps_[w], in.site, s.next++) != 0;
     default:
       return decision_of(warps_[w], in.site, s.next++) == 0;
   }

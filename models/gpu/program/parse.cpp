@@ -204,8 +204,8 @@ void parse_attribute(Cursor& c, Instruction& i) {
   const std::string_view key = c.word("=");
   if (!c.expect("=")) return;
   if (key == "branch") {
-    const auto branch = by_name<Branch>(c.word(), 4);
-    if (!branch) c.fail("expected always, loop_entry, loop_back or if_zero");
+    const auto branch = by_name<Branch>(c.word(), 5);
+    if (!branch) c.fail("expected always, loop_entry, loop_back, if_zero or if_set");
     i.branch = branch.value_or(Branch::kAlways);
     return;
   }

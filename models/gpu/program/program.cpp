@@ -26,8 +26,8 @@ constexpr std::array<OpcodeRow, static_cast<std::size_t>(Opcode::kCount)> kOpcod
 }};
 constexpr std::array<std::string_view, static_cast<std::size_t>(Pipe::kCount)> kPipes = {
     "alu", "fma", "xu", "lsu", "fp64", "tensor", "uniform", "control"};
-constexpr std::array<std::string_view, 4> kBranches = {"always", "loop_entry", "loop_back",
-                                                       "if_zero"};
+constexpr std::array<std::string_view, 5> kBranches = {"always", "loop_entry", "loop_back",
+                                                       "if_zero", "if_set"};
 
 }  // namespace
 

@@ -89,6 +89,7 @@ enum class Branch : std::uint8_t {
   kLoopBack,   ///< after a loop's body: taken (to its begin) while iterations remain of the trip
                ///< count
   kIfZero,     ///< begins the site's next occurrence; taken if its decision is 0
+  kIfSet,      ///< begins the site's next occurrence; taken if its decision is not 0
 };
 std::string_view name(Branch branch);
 

@@ -206,14 +206,9 @@ std::optional<std::vector<Merge>> merges_of(Lowering& l, const kernel::Op& op,
 /// The end of a loop that began with block `first`: back if the condition holds. Returns the block
 /// after it.
 std::size_t repeat(Lowering& l, const kernel::Op& op, std::size_t first, VReg more) {
-  branch(l, &op, Branch::kIfZero, 0, more);
-  const std::size_t decided = last_block(l);
-  new_block(l);
-  branch(l, nullptr, Branch::kAlways, first);
+  branch(l, &op, Branch::kIfSet, first, more);
   l.builder().code().blocks.back().loop_begin = static_cast<int>(first);
-  const std::size_t after = new_block(l);
-  set_target(l, decided, after);
-  return after;
+  return new_block(l);
 }
 
 /// The results are what the condition passes on when it ends the loop.

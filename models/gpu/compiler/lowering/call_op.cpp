@@ -56,6 +56,8 @@ bool Lowering::call(const kernel::Op& op) {
   auto states = std::exchange(states_, std::vector<ValueState>(callee->value_count));
   auto uses =
       std::exchange(uses_, std::vector<std::vector<const kernel::Op*>>(callee->value_count));
+  auto uniform = std::exchange(uniform_, UniformValues(*callee));
+  auto even = std::exchange(even_, EvenTiles(*callee));
   count_uses(body);
   for (std::size_t n = 0; n < arguments.size(); ++n) {
     state(*callee->entry().args[n]) = std::move(arguments[n]);
@@ -72,6 +74,8 @@ bool Lowering::call(const kernel::Op& op) {
   }
   states_ = std::move(states);
   uses_ = std::move(uses);
+  uniform_ = std::move(uniform);
+  even_ = std::move(even);
   builder_.emit(Opcode::kNop, "RET.REL.NODEC", {}, {});
   for (std::size_t n = 0; fine && n < returned.size(); ++n) {
     state(*op.result(n)) = std::move(returned[n]);

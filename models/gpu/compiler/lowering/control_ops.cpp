@@ -140,7 +140,9 @@ bool carry(Lowering& l, const kernel::Op& op, const kernel::Value& initial,
   }
   const bool both_halves = kernel::bit_width(initial.type->dtype) > 32;
   const bool is_mask = initial.type->dtype == kernel::DType::kI1;
-  const std::vector<Element> from = l.elements(initial);
+  std::vector<Element> from = l.elements(initial);
+  const std::size_t count = from.size();
+  if (l.is_even(carried) && count > 1) from.resize(1);
   std::vector<Element> registers;
   if (!both_halves && !is_mask &&
       std::all_of(from.begin(), from.end(), [](const Element& e) { return e.is_constant(); })) {
@@ -159,6 +161,7 @@ bool carry(Lowering& l, const kernel::Op& op, const kernel::Value& initial,
       registers.push_back(own);
     }
   }
+  if (registers.size() < count) registers.resize(count, registers[0]);
   const kernel::LinearLayout* layout = nullptr;
   if (is_tile(carried)) layout = l.layout(carried.type, op);
   l.set_elements(carried, layout, std::move(registers));
@@ -323,7 +326,7 @@ bool hand_on(Lowering& l, const kernel::Op& yield, const kernel::Block& body,
     for (std::size_t r = 0; r < next.size(); ++r) {
       const Element& own = carried.elements[r];
       const Element e = l.whole(next[r]);
-      if (e == own) continue;
+      if (e == own || (r > 0 && own == carried.elements[0])) continue;
       if (own.high != kNoVReg) all.push_back({own.high, l.high_half(e)});
       all.push_back({own.reg, e.reg, e.bits});
     }

@@ -36,6 +36,7 @@ Lowering::Lowering(const kernel::Module& module, const kernel::Function& functio
       index_math_(builder_, scalars_),
       shared_plan_(function),
       uniform_(function),
+      even_(function),
       states_(function.value_count),
       uses_(function.value_count) {}
 

@@ -10,6 +10,7 @@
 
 #include "models/gpu/compiler/compiler.h"
 #include "models/gpu/compiler/lowering/builder.h"
+#include "models/gpu/compiler/lowering/even_tiles.h"
 #include "models/gpu/compiler/lowering/index_math.h"
 #include "models/gpu/compiler/lowering/scalars.h"
 #include "models/gpu/compiler/lowering/shared_plan.h"
@@ -98,6 +99,8 @@ class Lowering {
   VReg descriptor();
   /// The base of shared memory in a uniform register; computed once.
   VReg shared_base();
+  /// Whether all elements of a value are one number.
+  bool is_even(const kernel::Value& value) const { return even_.contains(value); }
   const SharedPlan& shared_plan() const { return shared_plan_; }
   /// Bytes that an op needs for itself, beyond the buffers that are alive.
   void use_shared(std::int64_t bytes);
@@ -162,6 +165,7 @@ class Lowering {
   kernel::AxisAnalysis axes_;
   SharedPlan shared_plan_;
   UniformValues uniform_;
+  EvenTiles even_;
   const kernel::Op* current_ = nullptr;  // that is being lowered
   Diagnostics diagnostics_;
   std::vector<Element> no_elements_;

@@ -61,6 +61,10 @@ std::optional<Merge> Merge::make(Lowering& l, const kernel::Op& op, const kernel
   }
   Builder& b = l.builder();
   for (std::uint32_t r = 0; r < count; ++r) {
+    if (r > 0 && l.is_even(value)) {
+      merge.elements_.push_back(merge.elements_[0]);
+      continue;
+    }
     if ((r & copies) != 0) {
       merge.elements_.push_back(merge.elements_[r & ~copies]);
       continue;
