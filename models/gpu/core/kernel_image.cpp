@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint32_t kMaxIndex = 0xfffe;
 constexpr std::uint32_t kWavefrontBytes = 128;  // what shared memory moves in one pass
 constexpr std::uint16_t kBypassBytes = 16;      // a lane of cp.async.cg; less: cp.async.ca
+constexpr std::uint16_t kWordBytes = 4;
 
 struct Class {
   Port port;
@@ -115,7 +116,8 @@ std::uint8_t shared_passes(const Instruction& in) {
 void set_async_fields(const Instruction& in, const TensorParams& tensor, IssueWord& w) {
   switch (w.action) {
     case Action::kCopy:
-      w.passes = static_cast<std::uint8_t>(in.width);
+      w.passes = static_cast<std::uint8_t>((in.width > kWordBytes ? kWideCopy : 0) |
+                                           std::min<std::uint8_t>(in.extra_passes, kWideCopy - 1));
       if (in.width >= kBypassBytes) w.action = Action::kCopyBypass;
       break;
     case Action::kCopyWait:

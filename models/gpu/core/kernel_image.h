@@ -59,6 +59,10 @@ enum class Action : std::uint8_t {
   kExit,
 };
 
+/// IssueWord::passes of an asynchronous copy through the L1: whether a lane copies 8 bytes, not 4,
+/// and in the other bits the wavefronts of its write to shared memory beyond the fewest.
+inline constexpr std::uint8_t kWideCopy = 0x80;
+
 /// One instruction as the issue logic sees it.
 struct IssueWord {
   Opcode op = Opcode::kNop;

@@ -112,16 +112,24 @@ std::uint32_t Lsu::access(Action action, const WarpRef& who, const WarpFootprint
   return begin(id, footprint, served, now);
 }
 
-std::uint32_t Lsu::copy(Action action, const WarpRef& who, const WarpFootprint& f,
-                        std::uint32_t lane_bytes, std::uint32_t served, std::uint32_t now) {
+std::uint32_t Lsu::copy(Action action, const WarpRef& who, const WarpFootprint& f, CopyShape shape,
+                        std::uint32_t served, std::uint32_t now) {
   std::uint32_t filled = served + 1;
-  if (const std::uint32_t zeros = (kWarpLanes - f.lanes) * lane_bytes; zeros > 0) {
+  if (const std::uint32_t zeros = (kWarpLanes - f.lanes) * shape.lane_bytes; zeros > 0) {
     counters_.wavefronts += (zeros + memory::kLineBytes - 1) / memory::kLineBytes;
     filled = move_shared(now, served, zeros);
   }
   if (f.count == 0) return filled;
+  std::uint32_t bytes = f.lanes * shape.lane_bytes * copy_share_ / kShareUnit;
+  if (action == Action::kCopy) {  // through the L1, and written as stores are
+    const std::uint32_t wavefronts =
+        (f.lanes * shape.lane_bytes + memory::kLineBytes - 1) / memory::kLineBytes +
+        shape.conflicts;
+    counters_.wavefronts += wavefronts;
+    bytes = wavefronts * memory::kLineBytes;
+  }
   const std::uint32_t id = take(accesses_, free_accesses_);
-  accesses_[id] = {who, action, static_cast<std::uint16_t>(f.lanes * lane_bytes), 0, 0};
+  accesses_[id] = {who, action, static_cast<std::uint16_t>(bytes), 0, 0};
   return begin(id, f, served, now);
 }
 
@@ -149,7 +157,7 @@ std::uint32_t Lsu::begin(std::uint32_t id, const WarpFootprint& footprint, std::
 /// What a copy brings has come: it is written to shared memory. Returns the cycle after the last.
 std::uint32_t Lsu::end_copy(Access& a, std::uint32_t now) {
   --copies_;
-  return move_shared(now, std::max(a.ready, now), a.copied * copy_share_ / kShareUnit);
+  return move_shared(now, std::max(a.ready, now), a.copied);
 }
 
 void Lsu::defer(std::uint32_t access, std::uint32_t queue_slot, std::uint32_t served,

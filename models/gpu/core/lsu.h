@@ -89,10 +89,15 @@ class Lsu {
   std::uint32_t access(Action action, const WarpRef& who, const WarpFootprint& footprint,
                        std::uint32_t served, std::uint32_t now);
 
-  /// The same of an asynchronous copy of `lane_bytes` a lane: the cycle at which they lie in shared
+  /// What an asynchronous copy moves a lane, and the wavefronts of its write to shared memory
+  /// beyond the fewest.
+  struct CopyShape {
+    std::uint32_t lane_bytes, conflicts;
+  };
+  /// The same of an asynchronous copy: the cycle at which they lie in shared
   /// memory. Lanes that are off are filled with zeros at once.
   std::uint32_t copy(Action action, const WarpRef& who, const WarpFootprint& footprint,
-                     std::uint32_t lane_bytes, std::uint32_t served, std::uint32_t now);
+                     CopyShape shape, std::uint32_t served, std::uint32_t now);
 
   /// Books bytes of shared memory at `now` from cycle `ready` on; returns the cycle after the last.
   std::uint32_t move_shared(std::uint32_t now, std::uint32_t ready, std::uint32_t bytes) {

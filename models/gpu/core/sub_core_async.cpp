@@ -20,7 +20,11 @@ void SubCore::issue_copy(std::uint32_t w, const IssueWord& in, const WarpFootpri
   AsyncGroups& groups = async_[w].copies;
   const WarpRef who{age_[w], static_cast<std::uint8_t>(index_), static_cast<std::uint8_t>(w),
                     groups.open(), warps_[w].block};
-  const std::uint32_t done = sm_.lsu.copy(in.action, who, f, in.passes, served, now);
+  const Lsu::CopyShape shape =
+      in.action == Action::kCopyBypass
+          ? Lsu::CopyShape{16, 0}
+          : Lsu::CopyShape{in.passes & kWideCopy ? 8u : 4u, in.passes & (kWideCopy - 1u)};
+  const std::uint32_t done = sm_.lsu.copy(in.action, who, f, shape, served, now);
   if (done == kBlocked) {
     groups.begin();
   } else {

@@ -13,12 +13,14 @@ struct Interval {
   bool used() const { return begin <= end; }
 };
 
-/// How long sources of special functions and shuffles, which read late, stay untouched: reusing
-/// them at once would cost a wait. In half positions; chosen so that registers of measured softmax
-/// kernels agree.
+/// How long sources of special functions, shuffles and copies, which read late, stay untouched:
+/// reusing them at once would cost a wait. In half positions; chosen so that registers of measured
+/// softmax kernels agree.
 constexpr std::size_t kLinger = 2 * 12 + 1;
 
-std::size_t linger(Opcode op) { return op == Opcode::kMufu || op == Opcode::kShfl ? kLinger : 0; }
+std::size_t linger(Opcode op) {
+  return op == Opcode::kMufu || op == Opcode::kShfl || op == Opcode::kLdgsts ? kLinger : 0;
+}
 
 /// Wider groups of registers (accumulators of wgmma) begin at multiples of this.
 constexpr std::size_t kWidestAlignment = 8;

@@ -107,7 +107,8 @@ std::vector<std::uint32_t> stream_order(const MachineBlock& block, const std::ve
   std::vector<std::uint32_t> stack;
   for (std::uint32_t root = 0; root < count; ++root) {
     const MachineInstruction& i = block.code[root];
-    const bool effect = i.effect != MemoryEffect::kNone && i.effect != MemoryEffect::kGlobalLoad;
+    const bool effect = i.effect != MemoryEffect::kNone && i.effect != MemoryEffect::kGlobalLoad &&
+                        i.op != Opcode::kLdsm;
     if ((!effect && !i.defs.empty()) || visited[root] != 0) continue;
     stack.push_back(root);
     while (!stack.empty()) {
@@ -139,7 +140,7 @@ std::vector<bool> may_run_ahead(const MachineBlock& block, const std::vector<Nod
     const Opcode op = block.code[at].op;
     const bool fetch =
         op == Opcode::kLdc || op == Opcode::kS2r || op == Opcode::kS2ur || op == Opcode::kLds;
-    ahead[at] = op == Opcode::kLdg || (fetch && all_fetches);
+    ahead[at] = op == Opcode::kLdg || op == Opcode::kLdgsts || (fetch && all_fetches);
     for (const Edge& e : nodes[at].after) {
       ahead[at] = ahead[at] || (ahead[e.to] && !e.memory && block.code[e.to].op != Opcode::kLds);
     }

@@ -75,13 +75,14 @@ bool lower_async_copy(Lowering& l, const kernel::Op& op) {
   const kernel::Value* mask = op.operand_of(2);
   if (mask && kernel::integer_constant(*mask).value_or(0) != 0) mask = nullptr;
   Vectors v;
-  if (!cut_access(l, op, pointers, mask, true, v)) return false;
+  if (!cut_access(l, op, pointers, mask, kAnyWidth, v)) return false;
   const BufferView view = l.state(*op.operand_of(1)).buffer;
   const auto access =
       SharedAccess::make(l, op, pointers.type, op.operand_of(1)->type, view, v.bytes);
   if (!access) return false;
-  if (access->bytes() != v.bytes) {
-    return l.error(op, "a copy whose vectors differ in global and in shared memory");
+  if (access->bytes() < v.bytes) {  // as wide as both sides allow
+    const std::uint32_t elements = v.elements * access->bytes() / v.bytes;
+    if (!cut_access(l, op, pointers, mask, elements, v)) return false;
   }
   if (l.shared_plan().barrier_before(op)) {
     l.barrier();
@@ -110,6 +111,7 @@ bool lower_async_copy(Lowering& l, const kernel::Op& op) {
     i.copy = static_cast<std::uint16_t>(l.copy.number);
     i.vector = static_cast<std::uint16_t>(n);
     i.width = static_cast<std::uint16_t>(v.bytes);
+    i.extra_passes = access->extra_passes();
   }
   return true;
 }

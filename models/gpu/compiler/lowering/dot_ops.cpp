@@ -13,7 +13,9 @@ namespace xpusim::gpu {
 namespace {
 
 constexpr int kWarpsOfGroup = 4;
-constexpr std::int64_t kFactorRowBytes = 32;  ///< of k that one wgmma or mma.sync takes
+/// Elements of k that one mma.sync takes: 32 bytes, but of f64 128.
+std::int64_t depth_of_mma(std::uint32_t bits) { return bits == 64 ? 16 : 256 / bits; }
+
 constexpr std::uint32_t kMatrixAlignment = 0x40000040;
 
 using Registers = std::vector<VReg>;
@@ -279,7 +281,7 @@ class WarpGroupDot {
 std::string_view mma_mnemonic(const kernel::Type factor) {
   switch (factor->dtype) {
     case kernel::DType::kF64:
-      return "DMMA.8x8x4";
+      return "DMMA.16x8x16";
     case kernel::DType::kF32:
       return "HMMA.1688.F32.TF32";
     case kernel::DType::kI8:
@@ -300,7 +302,7 @@ bool multiply_by_warps(Lowering& l, const kernel::Op& op, const kernel::LinearLa
   auto shape = instruction_shape(op.result()->type);
   if (shape.size() < 2) return l.error(op, "the result of mma.sync needs an instruction shape");
   const std::int64_t m = shape[shape.size() - 2], n = shape.back();
-  const std::int64_t k = kFactorRowBytes * 8 / bits;
+  const std::int64_t k = depth_of_mma(bits);
   const kernel::LinearLayout *a = l.layout(left, op), *b = l.layout(right, op);
   if (!a || !b) return false;
   if (layout.shape.size() != 2) return l.error(op, "batches of products are not yet lowered");

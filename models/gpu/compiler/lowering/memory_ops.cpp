@@ -98,7 +98,8 @@ void fill_copies(const Vectors& v, std::vector<Element>& result) {
 }  // namespace
 
 bool cut_access(Lowering& l, const kernel::Op& op, const kernel::Value& pointer,
-                const kernel::Value* mask, bool may_widen, Vectors& v) {
+                const kernel::Value* mask, std::uint32_t most_elements, Vectors& v) {
+  v = {};
   const std::int64_t bytes = kernel::pointee_bytes(pointer.type);
   if (bytes == 0 || bytes > 2 * kWordBytes) {
     return l.error(op, "memory accesses of such elements are not yet lowered for the GPU");
@@ -111,8 +112,9 @@ bool cut_access(Lowering& l, const kernel::Op& op, const kernel::Value& pointer,
     v.layout = l.layout(pointer.type, op);
     if (!v.layout) return false;
     const std::uint32_t dim = v.layout->fastest_dim();
-    if (may_widen) {
-      v.elements = kernel::vector_width(l.axes(), pointer, mask, v.layout->contiguous(dim), dim);
+    if (most_elements > 1) {
+      v.elements = std::min(most_elements, kernel::vector_width(l.axes(), pointer, mask,
+                                                                v.layout->contiguous(dim), dim));
     }
     site.shape = v.layout->shape;
     site.vector_dim = dim;
@@ -213,7 +215,7 @@ bool lower_load(Lowering& l, const kernel::Op& op) {
   const kernel::Value* mask = mask_of(op, 1);
   const kernel::Value* other = op.operands.size() > 2 ? op.operands[2] : nullptr;
   Vectors v;
-  if (!cut_access(l, op, *op.operands[0], mask, true, v)) return false;
+  if (!cut_access(l, op, *op.operands[0], mask, kAnyWidth, v)) return false;
   std::vector<Element> result(v.layout ? v.layout->register_count() : 1);
   for (std::uint32_t n = 0; n < v.first.size(); ++n) load_vector(l, op, v, n, mask, other, result);
   fill_copies(v, result);
@@ -224,7 +226,7 @@ bool lower_load(Lowering& l, const kernel::Op& op) {
 bool lower_store(Lowering& l, const kernel::Op& op) {
   const kernel::Value* mask = mask_of(op, 2);
   Vectors v;
-  if (!cut_access(l, op, *op.operands[0], mask, true, v)) return false;
+  if (!cut_access(l, op, *op.operands[0], mask, kAnyWidth, v)) return false;
   if (!v.layout) {
     SiteLayout& site = l.site_layout(l.site(op));
     site.lane_zero_only = site.warp_zero_only = true;

@@ -16,10 +16,12 @@ struct Vectors {
   std::vector<std::uint32_t> first;              ///< [vector] its first register
 };
 
-/// Cuts an access to global memory and describes it to the model of the memory system. False after
-/// an error, which has been reported.
+inline constexpr std::uint32_t kAnyWidth = ~0u;
+
+/// Cuts an access to global memory into vectors of at most so many elements, and describes it to
+/// the model of the memory system. False after an error, which has been reported.
 bool cut_access(Lowering& l, const kernel::Op& op, const kernel::Value& pointer,
-                const kernel::Value* mask, bool may_widen, Vectors& v);
+                const kernel::Value* mask, std::uint32_t most_elements, Vectors& v);
 
 /// The mask at an operand's position, if it is there. A mask that is a constant true guards
 /// nothing.
