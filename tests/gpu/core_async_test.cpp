@@ -239,7 +239,17 @@ TEST(AsyncCopy, IsCompleteWhenItsDataAreInSharedMemory) {
   EXPECT_EQ(rig.sub().warp_cycles(), 115u);
   EXPECT_EQ(rig.stall(Stall::kLongScoreboard), 110u);  // the wait was issued at 3
   EXPECT_EQ(rig.sms[0]->lsu().load_sectors, 4u);
-  EXPECT_EQ(rig.sms[0]->lsu().wavefronts, 0u);
+  EXPECT_EQ(rig.sms[0]->lsu().wavefronts, 1u);  // of the write: narrow copies count as stores do
+}
+
+TEST(AsyncCopy, OfFourBytesPaysForBankConflicts) {
+  Instruction c = copy(0, 4);
+  c.extra_passes = 15;
+  Rig rig(copies({c}, 1));
+  rig.source.write = [](BlockRun& run) { run.trace.add_access(0) = copy_access(4096, 32); };
+  rig.run();
+  EXPECT_EQ(rig.sms[0]->lsu().wavefronts, 16u);
+  EXPECT_EQ(rig.sub().warp_cycles(), 130u);  // 15 cycles more than without
 }
 
 TEST(AsyncCopy, OfSixteenBytesPassesTheL1By) {

@@ -98,7 +98,7 @@ TEST(ProgramText, MistakesAreNamedWhereTheyStand) {
   EXPECT_EQ(first_error("  0: [B------:R-:W-:S01] bra BRA target=5 branch=always\n"),
             "p.warp:3:1: error: a branch to nowhere");
   EXPECT_EQ(first_error("  0: [B------:R-:W-:S99] fma FADD\n"),
-            "p.warp:3:22: error: expected a stall count, a number from 0 to 15");
+            "p.warp:3:22: error: expected a stall count, a number from 0 to 63");
 }
 
 TEST(ProgramText, ATextWithoutSchemaIsRefused) {

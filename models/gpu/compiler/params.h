@@ -13,7 +13,7 @@ namespace xpusim::gpu {
 /// the control words of the measured kernels (smallest distance of each kind of pair; layout of
 /// the words: Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking",
 /// 2018), where FP32 and integer results are read 4 cycles later, as dependent-issue
-/// microbenchmarks also say; scheduling guesses chosen so that registers and the order of loads
+/// microbenchmarks also say; mma.sync m16n8k16 is measured (traces/h200/microbench_sm.json); scheduling guesses chosen so that registers and the order of loads
 /// agree with the vendor's on measured kernels.
 struct CompilerParams {
   std::int64_t alu_latency = 4;
@@ -24,6 +24,7 @@ struct CompilerParams {
   std::int64_t uniform_to_vector_latency = 6;
   std::int64_t uniform_to_memory_latency = 11;
   std::int64_t fp64_latency = 8;
+  std::int64_t mma_latency = 24;
   std::int64_t alu_interval = 2;
   std::int64_t xu_interval = 8;
   std::int64_t constant_interval = 8;
@@ -56,6 +57,7 @@ struct CompilerParams {
         field("uniform_to_memory_latency", &P::uniform_to_memory_latency, Unit::kCycles,
               "result of the uniform datapath, used by an access to memory", 1, 15),
         field("fp64_latency", &P::fp64_latency, Unit::kCycles, "result of the FP64 pipe", 1, 15),
+        field("mma_latency", &P::mma_latency, Unit::kCycles, "result of mma.sync", 1, 60),
         field("alu_interval", &P::alu_interval, Unit::kCycles,
               "between a warp's ALU instructions, or integer multiply-adds (twice for wide ones)",
               1, 8),

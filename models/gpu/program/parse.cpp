@@ -12,6 +12,7 @@ namespace xpusim::gpu {
 namespace {
 
 constexpr std::int64_t kMaxRegister = 4096;  // virtual registers have no limit of the hardware
+constexpr std::int64_t kMaxStall = 63;       // beyond 15: with idle instructions (control.cpp)
 constexpr std::int64_t kMaxListed = 1 << 16;
 
 /// One line of the text and a place in it.
@@ -139,7 +140,7 @@ void parse_control(Cursor& c, Instruction& i) {
   c.expect(":W");
   i.sets = scoreboard(c, kNoScoreboard);
   c.expect(":S");
-  i.stall = static_cast<std::uint8_t>(c.integer(0, 15, "a stall count"));
+  i.stall = static_cast<std::uint8_t>(c.integer(0, kMaxStall, "a stall count"));
   c.expect("]");
 }
 

@@ -60,6 +60,35 @@ std::string_view name(Compare c) {
   return i < kCompareNames.size() ? kCompareNames[i] : "?";
 }
 
+bool holds(Compare how, std::int64_t left, std::int64_t right) {
+  const auto x = static_cast<std::uint64_t>(left), y = static_cast<std::uint64_t>(right);
+  switch (how) {
+    case Compare::kEq:
+      return left == right;
+    case Compare::kNe:
+      return left != right;
+    case Compare::kSlt:
+      return left < right;
+    case Compare::kSle:
+      return left <= right;
+    case Compare::kSgt:
+      return left > right;
+    case Compare::kSge:
+      return left >= right;
+    case Compare::kUlt:
+      return x < y;
+    case Compare::kUle:
+      return x <= y;
+    case Compare::kUgt:
+      return x > y;
+    case Compare::kUge:
+      return x >= y;
+    case Compare::kUnknown:
+      break;
+  }
+  return false;
+}
+
 std::optional<std::int64_t> integer_constant(const Value& value) {
   const Attr attr = constant_attr(value);
   if (!attr) return std::nullopt;

@@ -28,6 +28,8 @@ enum class Compare : std::uint8_t {
 /// The predicate of an arith.cmpi.
 Compare compare_of(const Op& cmpi);
 std::string_view name(Compare c);
+/// Whether two numbers compare so; false for kUnknown.
+bool holds(Compare how, std::int64_t left, std::int64_t right);
 
 /// The value of an integer or boolean arith.constant: a scalar, or a tile of equal elements.
 std::optional<std::int64_t> integer_constant(const Value& value);

@@ -38,7 +38,10 @@ std::vector<Interval> live_intervals(const MachineCode& code, bool lingering) {
   for (const auto& block : code.blocks) {
     block_begin.push_back(2 * position);
     for (const auto& i : block.code) {
-      for (VReg r : i.uses) touch(r, 2 * position + (lingering ? linger(i.op) : 0));
+      for (VReg r : i.uses) {
+        const bool lingers = lingering && code.registers[r] == RegFile::kGeneral;
+        touch(r, 2 * position + (lingers ? linger(i.op) : 0));
+      }
       if (i.guard != kNoVReg) touch(i.guard, 2 * position);
       for (VReg r : i.defs) touch(r, 2 * position + 1);
       ++position;

@@ -67,7 +67,6 @@ bool has_variable_latency(Opcode op) {
     case Opcode::kLdgsts:
     case Opcode::kLdsm:
     case Opcode::kStsm:
-    case Opcode::kMma:
       return true;
     default:
       return false;
@@ -82,6 +81,8 @@ std::int64_t fixed_latency(Opcode op, RegFile result, const CompilerParams& para
       return params.fma_latency;
     case Opcode::kFp64:
       return params.fp64_latency;
+    case Opcode::kMma:
+      return params.mma_latency;
     case Opcode::kUniform:
       return params.uniform_latency;
     default:

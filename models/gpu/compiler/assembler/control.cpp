@@ -97,10 +97,12 @@ class Control {
   /// Delays the instruction by the stall count of the one before it.
   void stall_for(const Instruction& i) {
     std::int64_t from = now_;
+    waits_for_matrix_ = false;
     const std::size_t guard = i.guard == kNoGuard ? kRegisters : kPredicateBase + i.guard;
     for_each_read(i, [&](std::size_t r) {
       if (writer_of_[r] == kNobody) return;
       const Use use = r == guard ? Use::kGuard : Use::kOperand;
+      waits_for_matrix_ = waits_for_matrix_ || code_[writer_of_[r]].op == Opcode::kMma;
       from = std::max(from,
                       issued_[r] + use_latency(code_[writer_of_[r]], i, file_of(r), use, params_));
     });
@@ -114,7 +116,10 @@ class Control {
       if (needs(i, static_cast<Unit>(u))) from = std::max(from, free_[u]);
     }
     if (at_ > 0) {
-      const std::int64_t stall = std::min(params_.max_stall, 1 + from - now_);
+      // For results of mma.sync the assembler places idle instructions when one count is too small:
+      // here the count goes beyond what a control word holds.
+      const std::int64_t most = waits_for_matrix_ ? params_.mma_latency : params_.max_stall;
+      const std::int64_t stall = std::min(most, 1 + from - now_);
       code_[at_ - 1].stall = static_cast<std::uint8_t>(stall);
       now_ += stall - 1;
     }
@@ -184,6 +189,7 @@ class Control {
   std::vector<Instruction>& code_;
   const CompilerParams& params_;
   std::size_t at_ = 0;
+  bool waits_for_matrix_ = false;                  // the current instruction
   std::int64_t now_ = 0;                           // issue cycle, if nothing waits
   std::array<std::size_t, kRegisters> writer_of_;  // of a fixed-latency result
   std::array<std::int64_t, kRegisters> issued_{};  // when that one did

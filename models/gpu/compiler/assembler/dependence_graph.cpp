@@ -28,7 +28,6 @@ std::int64_t DependenceGraph::guess(const MachineInstruction& i, VReg result) co
       return params_.mufu_guess;
     case Opcode::kLds:
     case Opcode::kLdsm:
-    case Opcode::kMma:
     case Opcode::kShfl:
     case Opcode::kS2r:
     case Opcode::kS2ur:

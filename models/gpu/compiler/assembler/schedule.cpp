@@ -107,8 +107,9 @@ std::vector<std::uint32_t> stream_order(const MachineBlock& block, const std::ve
   std::vector<std::uint32_t> stack;
   for (std::uint32_t root = 0; root < count; ++root) {
     const MachineInstruction& i = block.code[root];
-    const bool effect = i.effect != MemoryEffect::kNone && i.effect != MemoryEffect::kGlobalLoad &&
-                        i.op != Opcode::kLdsm;
+    const bool effect = i.op == Opcode::kMma ||
+                        (i.effect != MemoryEffect::kNone && i.effect != MemoryEffect::kGlobalLoad &&
+                         i.op != Opcode::kLdsm);
     if ((!effect && !i.defs.empty()) || visited[root] != 0) continue;
     stack.push_back(root);
     while (!stack.empty()) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "models/gpu/compiler/lowering/elementwise.h"
 #include "models/gpu/compiler/lowering/merge.h"
@@ -145,12 +146,46 @@ void set_target(Lowering& l, std::size_t block, std::size_t target) {
 
 }  // namespace
 
+/// What a condition of closed forms is known to be.
+static std::optional<bool> known_condition(Lowering& l, const kernel::Value& value) {
+  const ValueState& s = l.state(value);
+  if (s.kind != ValueKind::kMask) return std::nullopt;
+  for (const Comparison& c : s.comparisons) {
+    if (c.left.scalar != kNoScalar || c.right.scalar != kNoScalar) return std::nullopt;
+    if (c.left.layout || c.right.layout) return std::nullopt;
+    if (!kernel::holds(c.how, c.left.offset, c.right.offset)) return false;
+  }
+  return true;
+}
+
+/// The side that is taken, and nothing of the other.
+static bool lower_side(Lowering& l, const kernel::Op& op, const kernel::Block* side) {
+  if (side == nullptr) return true;
+  for (const auto& inner : side->ops) {
+    if (inner->name() == "scf.yield") {
+      for (std::size_t n = 0; n < op.results.size(); ++n) {
+        l.state(*op.result(n)) = l.operand(*inner, n);
+        l.state(*op.result(n)).alias = true;
+      }
+      continue;
+    }
+    for (const auto& result : inner->results) l.state(*result) = {};
+    if (!l.lower(*inner)) return false;
+  }
+  return true;
+}
+
 /// Taken ways that meet again stand between BSSY and BSYNC, which the assembler places where it
 /// does not know that the condition is the same in all lanes.
 bool lower_if(Lowering& l, const kernel::Op& op) {
   const kernel::Block *yes = body_of(op, 0), *no = body_of(op, 1);
-  const VReg p = condition(l, *op.operands[0]);
   if (!yes || (!no && !op.results.empty())) return l.error(op, "scf.if without a side it needs");
+  if (l.copy.of > 1) {  // in the copies of a loop's body the variable is a number
+    if (const auto known = known_condition(l, *op.operands[0])) {
+      return lower_side(l, op, *known ? yes : no);
+    }
+  }
+  const VReg p = condition(l, *op.operands[0]);
   if (!op.results.empty() && may_speculate(l, op)) return if_by_selects(l, op, p);
   std::vector<Merge> merges;
   for (const auto& result : op.results) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "models/gpu/compiler/lowering/elementwise.h"
+#include "sim/kernel/op_info.h"
 
 namespace xpusim::gpu {
 namespace {
@@ -377,7 +378,9 @@ std::int64_t weight(const kernel::Op& op) {
 /// Instructions of a loop's body that count, one a register and op.
 std::int64_t body_size(Lowering& l, const kernel::Op& op) {
   std::int64_t size = 0;
-  for (const auto& inner : op.regions[0]->blocks[0]->ops) {
+  if (op.regions.empty() || op.regions[0]->blocks.empty()) return 0;
+  for (const auto& inner : op.regions.back()->blocks[0]->ops) {
+    if (inner->name() == "scf.if") size += body_size(l, *inner);
     std::int64_t registers = 1;
     for (const auto& result : inner->results) {
       const bool tile = result->type->kind == kernel::TypeKind::kTensor;
@@ -389,6 +392,26 @@ std::int64_t body_size(Lowering& l, const kernel::Op& op) {
   return size;
 }
 
+/// Whether an op is a branch that the loop's variable decides, with nothing in it that leaves a
+/// record: each copy of the loop's body keeps one side of it.
+bool is_decided_by(const kernel::Op& op, const kernel::Value& variable) {
+  if (op.name() != "scf.if") return false;
+  const kernel::Op* condition = op.operands[0]->def;
+  if (!condition || condition->name() != "arith.cmpi") return false;
+  for (const kernel::Value* side : condition->operands) {
+    if (side != &variable && !kernel::integer_constant(*side)) return false;
+  }
+  constexpr std::uint32_t kPlain = kernel::kPure | kernel::kElementwise | kernel::kTerminator;
+  for (const auto& region : op.regions) {
+    for (const auto& block : region->blocks) {
+      for (const auto& inner : block->ops) {
+        if (!inner->regions.empty() || (inner->info->effects & ~kPlain) != 0) return false;
+      }
+    }
+  }
+  return true;
+}
+
 /// The trip count of a loop that the compiler unrolls, or 0.
 std::int64_t unrolled_trips(Lowering& l, const kernel::Op& op) {
   const auto low = kernel::integer_constant(*op.operands[0]);
@@ -398,8 +421,9 @@ std::int64_t unrolled_trips(Lowering& l, const kernel::Op& op) {
   const std::int64_t trips = (*high - *low + *by - 1) / *by;
   if (trips > kUnrollLimit || trips * body_size(l, op) > kUnrollLimit) return 0;
   const auto& ops = op.regions[0]->blocks[0]->ops;
-  const bool plain = std::none_of(ops.begin(), ops.end(), [](const auto& inner) {
-    return inner->name() != "scf.yield" && inner->name().starts_with("scf.");
+  const bool plain = std::none_of(ops.begin(), ops.end(), [&](const auto& inner) {
+    return inner->name() != "scf.yield" && inner->name().starts_with("scf.") &&
+           !is_decided_by(*inner, *op.regions[0]->blocks[0]->args[0]);
   });
   return plain ? trips : 0;
 }

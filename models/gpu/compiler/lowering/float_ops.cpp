@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cmath>
+#include <optional>
 
 #include "models/gpu/compiler/lowering/elementwise.h"
 
@@ -63,6 +64,14 @@ VReg own_copy(Lowering& l, const kernel::Op& op, std::size_t operand, const Elem
   return l.builder().move(element.reg);
 }
 
+/// What the compiler computes itself, of f32 constants.
+static std::optional<float> fold(std::string_view op, float x, float y) {
+  if (op == "arith.addf") return x + y;
+  if (op == "arith.subf") return x - y;
+  if (op == "arith.mulf") return x * y;
+  return std::nullopt;
+}
+
 bool lower_float_binary(Lowering& l, const kernel::Op& op) {
   if (wide(op)) return lower_double(l, op);
   const std::string_view mnemonic = float_mnemonic(op.name());
@@ -70,6 +79,10 @@ bool lower_float_binary(Lowering& l, const kernel::Op& op) {
   const std::uint32_t variant = op.name() == "arith.subf" || minimum ? 1 : 0;
   const Opcode opcode = mnemonic == "FMNMX" ? Opcode::kAlu : Opcode::kFma;
   return map_elements(l, op, [&](std::span<const Element> e) {
+    if (e[0].is_constant() && e[1].is_constant()) {
+      const float x = std::bit_cast<float>(e[0].bits), y = std::bit_cast<float>(e[1].bits);
+      if (const auto folded = fold(op.name(), x, y)) return Element{kNoVReg, bits(*folded)};
+    }
     const VReg first = e[0].is_constant() && e[1].is_constant() ? l.in_register(e[0]) : e[0].reg;
     return Element{
         l.builder().value(opcode, mnemonic, {first, e[1].reg}, e[0].bits ^ e[1].bits ^ variant)};
