@@ -8,6 +8,14 @@ namespace {
 
 constexpr int kFewestRegisters = 16;  ///< what the vendor's assembler reports at least
 
+/// Registers a thread of a block that must fit the chip. What needs more the vendor's assembler
+/// spills to local memory, whose traffic is not modelled.
+int most_registers(int warps) {
+  constexpr int kOfInstruction = 255, kOfChip = 65536, kGranule = 8;
+  const int of_block = kOfChip / (warps * kWarpLanes) / kGranule * kGranule;
+  return std::min(kOfInstruction, of_block);
+}
+
 Instruction finish(const MachineInstruction& from, const MachineCode& code,
                    const Allocation& where) {
   Instruction i;
@@ -97,7 +105,8 @@ void assemble(MachineCode code, const CompilerParams& params, Program& program) 
   hoist(code);
   simplify(code);
   balance_pipes(code);
-  const Placed placed = place(code, params);
+  const int most = most_registers(program.num_warps);
+  const Placed placed = place(code, params, most);
   const Allocation& where = placed.where;
   std::vector<std::int32_t> first;
   for (const auto& block : placed.code.blocks) {
@@ -108,8 +117,8 @@ void assemble(MachineCode code, const CompilerParams& params, Program& program) 
     if (i.op == Opcode::kBra) i.target = first[static_cast<std::size_t>(i.target)];
   }
   set_control(program.code, params);
-  program.registers_per_thread =
-      std::max(kFewestRegisters, where.general + static_cast<int>(params.reserved_registers));
+  const int wanted = where.general + static_cast<int>(params.reserved_registers);
+  program.registers_per_thread = std::clamp(wanted, kFewestRegisters, most);
 }
 
 }  // namespace xpusim::gpu

@@ -64,7 +64,9 @@ struct Placed {
 /// these, which stands unless the code gets too much longer. Then tries smaller budgets while they
 /// save a granule of registers that fragmentation costs. Last, lets loads flow as early as the
 /// registers that are needed anyway allow, which stands if it saves waiting for memory.
-Placed place(const MachineCode& code, const CompilerParams& params);
+/// With more than `most` registers a thread (those of an instruction, or of a block that must fit
+/// the chip) it goes on with ever smaller budgets.
+Placed place(const MachineCode& code, const CompilerParams& params, int most);
 
 /// Sets stall counts for fixed-latency results and scoreboards for the others.
 void set_control(std::vector<Instruction>& code, const CompilerParams& params);

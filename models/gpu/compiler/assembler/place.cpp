@@ -26,7 +26,7 @@ Placed attempt(const MachineCode& code, const CompilerParams& params, const Sche
 
 }  // namespace
 
-Placed place(const MachineCode& code, const CompilerParams& params) {
+Placed place(const MachineCode& code, const CompilerParams& params, int most) {
   const int full = full_occupancy_budget(params);
   Placed best = attempt(code, params, {}, true);
   int budget = best.schedule.peak;
@@ -54,6 +54,13 @@ Placed place(const MachineCode& code, const CompilerParams& params) {
   const double worth = static_cast<double>(best.schedule.memory_length) * kWorthFlowing;
   const bool shorter = static_cast<double>(flowing.schedule.memory_length) < worth;
   if (shorter && granted(flowing) <= granted(best)) best = std::move(flowing);
+  const auto fits = [&](const Placed& p) {
+    return p.where.general + static_cast<int>(params.reserved_registers) <= most;
+  };
+  for (int n = most - reserved; !fits(best) && n > most / 2; n -= kGranule) {
+    Placed smaller = attempt(code, params, {.budget = n}, false);
+    if (smaller.where.general < best.where.general) best = std::move(smaller);
+  }
   return best;
 }
 

@@ -99,38 +99,82 @@ class Pressure {
 };
 
 /// The order in which values are needed: effects in program order, before each what it depends on.
-std::vector<std::uint32_t> stream_order(const MachineBlock& block, const std::vector<Node>& nodes) {
-  const std::size_t count = nodes.size();
-  std::vector<std::uint32_t> rank(count, ~0u);
-  std::vector<std::size_t> visited(count, 0);  // predecessors looked at so far, plus one
-  std::uint32_t next = 0;
-  std::vector<std::uint32_t> stack;
-  for (std::uint32_t root = 0; root < count; ++root) {
-    const MachineInstruction& i = block.code[root];
-    const bool effect = i.op == Opcode::kMma ||
-                        (i.effect != MemoryEffect::kNone && i.effect != MemoryEffect::kGlobalLoad &&
-                         i.op != Opcode::kLdsm);
-    if ((!effect && !i.defs.empty()) || visited[root] != 0) continue;
-    stack.push_back(root);
-    while (!stack.empty()) {
-      const std::uint32_t at = stack.back();
-      const auto& before = nodes[at].before;
-      const std::size_t n = visited[at]++;
-      if (n < before.size()) {
-        const bool data_first = block.code[at].effect == MemoryEffect::kGlobalStore;
-        const std::uint32_t to = before[data_first ? before.size() - 1 - n : n];
-        if (visited[to] == 0) stack.push_back(to);
+class StreamOrder {
+ public:
+  StreamOrder(const MachineBlock& block, const std::vector<Node>& nodes)
+      : block_(block), nodes_(nodes), rank_(nodes.size(), kNoRank), visited_(nodes.size(), 0) {}
+
+  std::vector<std::uint32_t> run() {
+    const std::vector<bool> stored = feeds_stores();
+    std::vector<std::uint32_t> loads;  // of the block so far, that no store waits for
+    for (std::uint32_t root = 0; root < nodes_.size(); ++root) {
+      const MachineInstruction& i = block_.code[root];
+      if (i.effect == MemoryEffect::kGlobalLoad && !stored[root]) loads.push_back(root);
+      if (!is_root(i)) continue;
+      visit_sources(root);
+      // What comes before a store in memory's order may not be left for later.
+      if (i.effect == MemoryEffect::kGlobalStore) {
+        for (std::uint32_t load : loads) visit(load);
+        loads.clear();
+      }
+      visit(root);
+    }
+    for (auto& r : rank_) {
+      if (r == kNoRank) r = next_++;
+    }
+    return rank_;
+  }
+
+ private:
+  static constexpr std::uint32_t kNoRank = ~0u;
+
+  static bool is_root(const MachineInstruction& i) {
+    return i.op == Opcode::kMma || i.defs.empty() ||
+           (i.effect != MemoryEffect::kNone && i.effect != MemoryEffect::kGlobalLoad &&
+            i.op != Opcode::kLdsm);
+  }
+  const std::uint32_t& source(std::uint32_t at, std::size_t n) const {
+    const auto& before = nodes_[at].before;
+    const bool data_first = block_.code[at].effect == MemoryEffect::kGlobalStore;
+    return before[data_first ? before.size() - 1 - n : n];
+  }
+  /// Which instructions global stores depend on.
+  std::vector<bool> feeds_stores() const {
+    std::vector<bool> feeds(nodes_.size());
+    for (std::size_t at = nodes_.size(); at-- > 0;) {
+      if (block_.code[at].effect == MemoryEffect::kGlobalStore) feeds[at] = true;
+      if (!feeds[at]) continue;
+      for (std::uint32_t from : nodes_[at].before) feeds[from] = true;
+    }
+    return feeds;
+  }
+  void visit_sources(std::uint32_t at) {
+    for (std::size_t n = 0; n < nodes_[at].before.size(); ++n) visit(source(at, n));
+  }
+  /// Depth first.
+  void visit(std::uint32_t root) {
+    if (visited_[root] != 0) return;
+    stack_.push_back(root);
+    while (!stack_.empty()) {
+      const std::uint32_t at = stack_.back();
+      const std::size_t n = visited_[at]++;
+      if (n < nodes_[at].before.size()) {
+        const std::uint32_t to = source(at, n);
+        if (visited_[to] == 0) stack_.push_back(to);
       } else {
-        rank[at] = next++;
-        stack.pop_back();
+        rank_[at] = next_++;
+        stack_.pop_back();
       }
     }
   }
-  for (auto& r : rank) {
-    if (r == ~0u) r = next++;
-  }
-  return rank;
-}
+
+  const MachineBlock& block_;
+  const std::vector<Node>& nodes_;
+  std::vector<std::uint32_t> rank_;
+  std::vector<std::size_t> visited_;  // predecessors looked at so far, plus one
+  std::vector<std::uint32_t> stack_;
+  std::uint32_t next_ = 0;
+};
 
 /// Global loads and what computes their addresses and masks may run ahead of stalled instructions;
 /// other fetches too where registers are no matter.
@@ -162,7 +206,7 @@ class Scheduler {
         budget_(goal.budget),
         window_(goal.loads_flow ? block.code.size() : kWindow),
         comfortable_(goal.budget == kNoBudget ? full_occupancy_budget(params) : 0),
-        rank_(stream_order(block, graph_.nodes())),
+        rank_(StreamOrder(block, graph_.nodes()).run()),
         ahead_(may_run_ahead(block, graph_.nodes(), goal.budget == kNoBudget)),
         placed_(rank_.size()) {
     by_rank_.resize(rank_.size());
