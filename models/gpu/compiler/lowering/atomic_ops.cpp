@@ -38,7 +38,8 @@ class Atomic {
   /// `data`: the operands that the instruction takes after the address.
   bool run(std::size_t data, std::size_t count, const kernel::Value* mask) {
     const bool swaps = count == 2;
-    if (!cut_access(l_, op_, *op_.operands[0], mask, adds_vectors(swaps) ? kAnyWidth : 1, v_)) return false;
+    if (!cut_access(l_, op_, *op_.operands[0], mask, adds_vectors(swaps) ? kAnyWidth : 1, v_))
+      return false;
     const bool scalar = !v_.layout;
     if (scalar) {
       SiteLayout& site = l_.site_layout(l_.site(op_));
