@@ -6,6 +6,7 @@
 #include <map>
 
 #include "models/gpu/compiler/lowering/elementwise.h"
+#include "models/gpu/compiler/lowering/shared_words.h"
 
 namespace xpusim::gpu {
 namespace {
@@ -190,8 +191,8 @@ class Conversion {
       for (auto& w : words) w = b_.move(w);
       b_.code().tie(words);
     }
-    MachineInstruction& i =
-        b_.emit(Opcode::kSts, mnemonic("STS", bytes), {}, {at}, static_cast<std::uint32_t>(first));
+    MachineInstruction& i = b_.emit(Opcode::kSts, shared_store_mnemonic(bytes), {}, {at},
+                                    static_cast<std::uint32_t>(first));
     i.uses.insert(i.uses.end(), words.begin(), words.end());
     i.guard = guard;
     i.width = static_cast<std::uint16_t>(bytes);
@@ -204,8 +205,8 @@ class Conversion {
     std::vector<VReg> words(std::max(1u, bytes / 4));
     for (auto& w : words) w = b_.general();
     if (words.size() > 1) b_.code().tie(words);
-    MachineInstruction& i =
-        b_.emit(Opcode::kLds, mnemonic("LDS", bytes), {}, {at}, static_cast<std::uint32_t>(first));
+    MachineInstruction& i = b_.emit(Opcode::kLds, shared_load_mnemonic(bytes), {}, {at},
+                                    static_cast<std::uint32_t>(first));
     i.defs.assign(words.begin(), words.end());
     i.width = static_cast<std::uint16_t>(bytes);
     i.effect = MemoryEffect::kSharedLoad;
@@ -213,21 +214,6 @@ class Conversion {
       const std::size_t word = e * bits_ / 32;
       own.push_back({words[word], 0, bits_ < 32 ? e * bits_ % 32 : 0,
                      bits_ > 32 ? words[word + 1] : kNoVReg});
-    }
-  }
-  static std::string_view mnemonic(std::string_view op, std::uint32_t bytes) {
-    const bool load = op == "LDS";
-    switch (bytes) {
-      case 16:
-        return load ? "LDS.128" : "STS.128";
-      case 8:
-        return load ? "LDS.64" : "STS.64";
-      case 4:
-        return op;
-      case 2:
-        return load ? "LDS.U16" : "STS.U16";
-      default:
-        return load ? "LDS.U8" : "STS.U8";
     }
   }
   void barrier() {

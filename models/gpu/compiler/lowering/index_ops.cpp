@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "models/gpu/compiler/lowering/elementwise.h"
+#include "models/gpu/compiler/lowering/index_forms.h"
 
 namespace xpusim::gpu {
 namespace {
@@ -14,26 +15,6 @@ const kernel::LinearLayout* layout_of_result(Lowering& l, const kernel::Op& op) 
 }
 
 bool is_tile(const kernel::Op& op) { return op.result()->type->kind == kernel::TypeKind::kTensor; }
-
-std::optional<std::int64_t> constant_of(Lowering& l, const IndexForm& f) {
-  for (auto factor : f.factors) {
-    if (factor != 0) return std::nullopt;
-  }
-  if (f.scalar == kNoScalar) return f.offset;
-  std::int64_t value;
-  if (l.scalars().is_constant(f.scalar, &value)) return value + f.offset;
-  return std::nullopt;
-}
-
-bool is_scalar_form(const IndexForm& f) {
-  return std::all_of(f.factors.begin(), f.factors.end(), [](auto x) { return x == 0; });
-}
-
-/// The form's uniform part with its offset inside.
-ScalarId whole_scalar(Lowering& l, const IndexForm& f) {
-  const ScalarId offset = l.scalars().constant(f.offset);
-  return f.scalar == kNoScalar ? offset : l.scalars().add(f.scalar, offset);
-}
 
 void set_index(Lowering& l, const kernel::Op& op, IndexForm form) {
   std::int64_t value;
@@ -45,26 +26,6 @@ void set_index(Lowering& l, const kernel::Op& op, IndexForm form) {
   s.kind = ValueKind::kIndex;
   s.layout = form.layout;
   s.index = std::move(form);
-}
-
-IndexForm add_forms(Lowering& l, const IndexForm& a, const IndexForm& b) {
-  IndexForm sum = a.layout ? a : b;
-  const IndexForm& other = a.layout ? b : a;
-  sum.offset += other.offset;
-  for (std::size_t d = 0; d < other.factors.size(); ++d) sum.factors[d] += other.factors[d];
-  if (sum.scalar == kNoScalar) {
-    sum.scalar = other.scalar;
-  } else if (other.scalar != kNoScalar) {
-    sum.scalar = l.scalars().add(sum.scalar, other.scalar);
-  }
-  return sum;
-}
-
-IndexForm scale_form(Lowering& l, IndexForm f, std::int64_t by) {
-  f.offset *= by;
-  for (auto& factor : f.factors) factor *= by;
-  if (f.scalar != kNoScalar) f.scalar = l.scalars().multiply(f.scalar, l.scalars().constant(by));
-  return f;
 }
 
 bool closed(Lowering& l, const kernel::Op& op) {
@@ -436,78 +397,6 @@ bool lower_resize_int(Lowering& l, const kernel::Op& op) {
                ? Element{e[0].reg, 0, 0, l.builder().value(Opcode::kAlu, "MOV", {})}
                : Element{e[0].reg, e[0].bits};
   });
-}
-
-/// An index in registers added to another one.
-static Element add_indices(Lowering& l, const Element& a, const Element& b) {
-  Builder& builder = l.builder();
-  const VReg low = builder.value(Opcode::kAlu, "IADD3", {l.in_register(a), l.in_register(b)});
-  if (a.high == kNoVReg && b.high == kNoVReg) return {low};
-  const VReg high = builder.value(Opcode::kAlu, "IADD3.X", {l.high_half(a), l.high_half(b), low});
-  return {low, 0, 0, high};
-}
-
-/// A pointer in a pair of registers, so many elements on.
-static Element absolute(Lowering& l, const Element& pointer, const Element& index,
-                        std::int64_t bytes) {
-  Builder& b = l.builder();
-  const VReg low = b.general(), high = b.general();
-  b.code().tie({low, high});
-  b.emit(Opcode::kFma, "IMAD.WIDE", {low, high}, {index.reg, pointer.reg, pointer.high},
-         static_cast<std::uint32_t>(bytes));
-  return {low, 0, 0, high};
-}
-
-bool lower_add_pointer(Lowering& l, const kernel::Op& op) {
-  const ValueState pointer = l.operand(op, 0);
-  const ValueState index = l.operand(op, 1);
-  if (pointer.kind != ValueKind::kPointer) return l.error(op, "the pointer is not in closed form");
-  ValueState& to = l.state(*op.result());
-  to = pointer;
-  if (!is_tile(op) && index.kind == ValueKind::kIndex && !pointer.index.layout) {
-    to.base = l.scalars().pointer_add(pointer.base, whole_scalar(l, index.index), pointer.bytes);
-    return true;
-  }
-  if (!is_tile(op)) {
-    const VReg i = l.in_register(l.elements(*op.operands[1])[0]);
-    to.base = l.scalars().pointer_add(pointer.base, l.scalars().in_register(i), pointer.bytes);
-    return true;
-  }
-  if (index.kind == ValueKind::kIndex && pointer.elements.empty()) {
-    to.index = add_forms(l, pointer.index, index.index);
-    to.layout = to.index.layout;
-    return true;
-  }
-  // What is the same in all threads moves the base; a constant becomes an immediate.
-  if (index.kind == ValueKind::kIndex && pointer.base != kNoScalar && is_scalar_form(index.index)) {
-    to.index.offset += index.index.offset;
-    if (index.index.scalar != kNoScalar) {
-      to.base = l.scalars().pointer_add(pointer.base, index.index.scalar, pointer.bytes);
-    }
-    return true;
-  }
-  // An index in registers: added to what the pointer has so far.
-  const bool plain = pointer.elements.empty() && is_scalar_form(pointer.index) &&
-                     pointer.index.scalar == kNoScalar && pointer.index.offset == 0;
-  const auto& indices = l.elements(*op.operands[1]);
-  if (pointer.elements.empty()) to.index.offset = 0;  // the elements hold it
-  to.elements.clear();
-  for (std::uint32_t r = 0; r < indices.size(); ++r) {
-    Element i = l.whole(indices[r]);
-    if (i.is_constant()) i.reg = l.in_register(i);
-    if (pointer.base == kNoScalar) {
-      to.elements.push_back(absolute(l, pointer.elements[r], i, pointer.bytes));
-      continue;
-    }
-    if (plain) {
-      to.elements.push_back(i);
-      continue;
-    }
-    const Element old = pointer.elements.empty() ? Element{l.index_math().index(pointer.index, r)}
-                                                 : pointer.elements[r];
-    to.elements.push_back(add_indices(l, old, i));
-  }
-  return true;
 }
 
 }  // namespace xpusim::gpu

@@ -5,6 +5,7 @@
 
 #include "models/gpu/compiler/lowering/elementwise.h"
 #include "models/gpu/compiler/lowering/shared_access.h"
+#include "models/gpu/compiler/lowering/shared_words.h"
 
 namespace xpusim::gpu {
 namespace {
@@ -14,21 +15,6 @@ constexpr std::uint32_t kMatrixBytes = 16;  ///< a lane's part of four 8x8 matri
 
 std::uint32_t element_bytes(const kernel::Type type) {
   return static_cast<std::uint32_t>(std::max(8, kernel::bit_width(type->dtype))) / 8;
-}
-
-std::string_view store_mnemonic(std::uint32_t bytes) {
-  return bytes == 16  ? "STS.128"
-         : bytes == 8 ? "STS.64"
-         : bytes == 4 ? "STS"
-         : bytes == 2 ? "STS.U16"
-                      : "STS.U8";
-}
-std::string_view load_mnemonic(std::uint32_t bytes) {
-  return bytes == 16  ? "LDS.128"
-         : bytes == 8 ? "LDS.64"
-         : bytes == 4 ? "LDS"
-         : bytes == 2 ? "LDS.U16"
-                      : "LDS.U8";
 }
 
 /// The words that hold elements of some registers, side by side.
@@ -67,7 +53,7 @@ bool store_tile(Lowering& l, const kernel::Op& op, const kernel::Value& tile,
   for (const auto& v : access->vectors()) {
     const auto words = words_of(l, values, v.registers, element_bytes(tile.type));
     MachineInstruction& i =
-        l.builder().emit(Opcode::kSts, store_mnemonic(access->bytes()), {},
+        l.builder().emit(Opcode::kSts, shared_store_mnemonic(access->bytes()), {},
                          {v.address, access->base(l)}, static_cast<std::uint32_t>(v.immediate));
     i.uses.insert(i.uses.end(), words.begin(), words.end());
     i.guard = guard;
@@ -200,8 +186,8 @@ bool lower_local_load(Lowering& l, const kernel::Op& op) {
     for (auto& w : words) w = b.general();
     if (words.size() > 1) b.code().tie(words);
     MachineInstruction& i =
-        b.emit(Opcode::kLds, load_mnemonic(access->bytes()), {}, {v.address, access->base(l)},
-               static_cast<std::uint32_t>(v.immediate));
+        b.emit(Opcode::kLds, shared_load_mnemonic(access->bytes()), {},
+               {v.address, access->base(l)}, static_cast<std::uint32_t>(v.immediate));
     i.defs.assign(words.begin(), words.end());
     i.width = static_cast<std::uint16_t>(access->bytes());
     i.extra_passes = access->extra_passes();
