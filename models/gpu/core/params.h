@@ -187,6 +187,8 @@ struct TmaParams {
 /// Instruction and constant caches of an SM, cold at the start of a launch.
 struct FetchParams {
   std::int64_t miss_latency = 200, line_interval = 16, prefetch_lines = 4;
+  std::int64_t first_bytes = 32 << 10, second_bytes = 128 << 10, preloaded_bytes = 64 << 10;
+  std::int64_t second_latency = 40, l2_interval = 45, cold_interval = 115;
   std::int64_t constant_miss_latency = 200, branch_latency = 12;
 
   static constexpr auto schema() {
@@ -195,8 +197,23 @@ struct FetchParams {
     return std::tuple{
         field("miss_latency", &P::miss_latency, Unit::kCycles,
               "first touch of an instruction line that was not prefetched", 0, 100000),
-        field("line_interval", &P::line_interval, Unit::kCycles,
-              "cycles between two prefetched instruction lines", 1, 10000),
+        field(
+            "line_interval", &P::line_interval, Unit::kCycles,
+            "cycles between two instruction lines that come from the second cache, or at the start "
+            "of a launch",
+            1, 10000),
+        field("first_bytes", &P::first_bytes, Unit::kBytes, "instruction cache of an SM", 1024,
+              1 << 26),
+        field("second_bytes", &P::second_bytes, Unit::kBytes, "second instruction cache", 1024,
+              1 << 26),
+        field("preloaded_bytes", &P::preloaded_bytes, Unit::kBytes,
+              "code that a launch has near at hand when it begins", 0, 1 << 26),
+        field("second_latency", &P::second_latency, Unit::kCycles,
+              "line from the second cache that was not prefetched", 0, 10000),
+        field("l2_interval", &P::l2_interval, Unit::kCycles,
+              "cycles between two instruction lines from the L2", 1, 10000),
+        field("cold_interval", &P::cold_interval, Unit::kCycles,
+              "the same at first touch, beyond what is near at hand", 1, 10000),
         field("prefetch_lines", &P::prefetch_lines, Unit::kCount,
               "lines fetched ahead of a missing one", 0, 64),
         field("constant_miss_latency", &P::constant_miss_latency, Unit::kCycles,
