@@ -24,6 +24,9 @@ std::size_t linger(Opcode op) {
 
 /// Wider groups of registers (accumulators of wgmma) begin at multiples of this.
 constexpr std::size_t kWidestAlignment = 8;
+/// ... and stand above these, which the vendor's compiler leaves to everything else (measured
+/// listings with wgmma: their accumulators begin at R24).
+constexpr std::size_t kBelowWidest = 24;
 
 constexpr int kFileSizes[] = {255, kUniformRegisters, kPredicates};
 
@@ -168,16 +171,17 @@ class Allocator {
   }
   void place(const Tuple& members) {
     const std::size_t n = members.size(), step = std::min(n, kWidestAlignment);
+    const std::size_t first = n > kWidestAlignment ? kBelowWidest : 0;
     for (std::size_t m = 0; m < n; ++m) {
       for (VReg source : sources_[members[m]]) {
         if (!placed_[source] || code_.registers[source] != code_.registers[members[m]]) continue;
         const std::size_t at = where_.number[source];
-        if (at < m || (at - m) % step != 0 || !fits(members, at - m)) continue;
+        if (at < m + first || (at - m) % step != 0 || !fits(members, at - m)) continue;
         take(members, at - m);
         return;
       }
     }
-    for (std::size_t base = 0;; base += step) {
+    for (std::size_t base = first;; base += step) {
       if (!fits(members, base)) continue;
       take(members, base);
       return;
