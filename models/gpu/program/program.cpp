@@ -11,18 +11,18 @@ struct OpcodeRow {
 };
 
 constexpr std::array<OpcodeRow, static_cast<std::size_t>(Opcode::kCount)> kOpcodes = {{
-    {"alu", Pipe::kAlu},          {"fma", Pipe::kFma},         {"fp64", Pipe::kFp64},
-    {"mufu", Pipe::kXu},          {"uniform", Pipe::kUniform}, {"s2r", Pipe::kLsu},
-    {"ldc", Pipe::kControl},      {"ldg", Pipe::kLsu},         {"stg", Pipe::kLsu},
-    {"atom", Pipe::kLsu},         {"red", Pipe::kLsu},         {"lds", Pipe::kLsu},
-    {"sts", Pipe::kLsu},          {"shfl", Pipe::kLsu},        {"bar", Pipe::kControl},
-    {"bra", Pipe::kControl},      {"exit", Pipe::kControl},    {"nop", Pipe::kControl},
-    {"s2ur", Pipe::kUniform},     {"hfma2", Pipe::kTensor},    {"membar", Pipe::kLsu},
-    {"cctl", Pipe::kLsu},         {"ldgsts", Pipe::kLsu},      {"ldgdepbar", Pipe::kLsu},
-    {"depbar", Pipe::kControl},   {"ldsm", Pipe::kLsu},        {"stsm", Pipe::kLsu},
-    {"mma", Pipe::kTensor},       {"wgmma", Pipe::kTensor},    {"wgarrive", Pipe::kControl},
-    {"wgdepbar", Pipe::kControl}, {"utma", Pipe::kUniform},    {"syncs", Pipe::kLsu},
-    {"syncswait", Pipe::kLsu},    {"fence", Pipe::kControl},   {"utmawait", Pipe::kControl},
+    {"alu", Pipe::kAlu},           {"fma", Pipe::kFma},         {"fp64", Pipe::kFp64},
+    {"mufu", Pipe::kXu},           {"uniform", Pipe::kUniform}, {"s2r", Pipe::kLsu},
+    {"ldc", Pipe::kControl},       {"ldg", Pipe::kLsu},         {"stg", Pipe::kLsu},
+    {"atom", Pipe::kLsu},          {"red", Pipe::kLsu},         {"lds", Pipe::kLsu},
+    {"sts", Pipe::kLsu},           {"shfl", Pipe::kLsu},        {"bar", Pipe::kControl},
+    {"bra", Pipe::kControl},       {"exit", Pipe::kControl},    {"nop", Pipe::kControl},
+    {"s2ur", Pipe::kUniform},      {"hfma2", Pipe::kTensor},    {"membar", Pipe::kLsu},
+    {"cctl", Pipe::kLsu},          {"ldgsts", Pipe::kLsu},      {"ldgdepbar", Pipe::kLsu},
+    {"depbar", Pipe::kControl},    {"ldsm", Pipe::kLsu},        {"stsm", Pipe::kLsu},
+    {"mma", Pipe::kTensor},        {"wgmma", Pipe::kTensor},    {"wgarrive", Pipe::kControl},
+    {"wgdepbar", Pipe::kControl},  {"utma", Pipe::kUniform},    {"syncs", Pipe::kControl},
+    {"syncswait", Pipe::kControl}, {"fence", Pipe::kLsu},       {"utmawait", Pipe::kLsu},
 }};
 constexpr std::array<std::string_view, static_cast<std::size_t>(Pipe::kCount)> kPipes = {
     "alu", "fma", "xu", "lsu", "fp64", "tensor", "uniform", "control"};
