@@ -23,6 +23,7 @@ inline constexpr VReg kNoVReg = ~0u;
 inline constexpr std::uint32_t kStackPointerParameter = 0x10028;
 inline constexpr std::uint32_t kDescriptorParameter = 0x10208;
 inline constexpr std::uint32_t kGridParameter = 0x10300;
+inline constexpr std::uint32_t kParameterAddress = 0x10198;  ///< of the parameters themselves
 
 enum class RegFile : std::uint8_t { kGeneral, kUniform, kPredicate };
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "models/gpu/compiler/assembler/assembler.h"
 
 namespace xpusim::gpu {
@@ -7,9 +9,16 @@ namespace {
 /// keep their ALU forms, those with 9 to 6 do not.
 constexpr int kBusierNumerator = 13, kBusierDenominator = 10;
 
+/// Whether a guarded instruction leaves its result as it was where it is off.
+bool redefines(const MachineInstruction& i) {
+  return i.guard != kNoVReg &&
+         (i.defs.empty() || std::count(i.uses.begin(), i.uses.end(), i.defs[0]) != 0);
+}
+
 /// The FMA pipe's form of an ALU instruction, or "".
 std::string_view fma_form(const MachineInstruction& i) {
-  if (i.op != Opcode::kAlu || i.guard != kNoVReg) return "";
+  if (i.op != Opcode::kAlu || redefines(i)) return "";
+  if (i.mnemonic == "IADD3.X" && i.uses.size() == 2) return "IMAD.X";
   if (i.mnemonic == "SHF.L") return "IMAD.SHL.U32";
   if (i.mnemonic == "LEA") return "IMAD";
   if (i.mnemonic == "MOV") return "IMAD.MOV.U32";

@@ -130,9 +130,4 @@ bool lower_async_wait(Lowering& l, const kernel::Op& op) {
   return true;
 }
 
-bool lower_async_fence(Lowering& l, const kernel::Op&) {
-  l.builder().emit(Opcode::kFence, "FENCE.VIEW.ASYNC", {}, {}).effect = MemoryEffect::kBarrier;
-  return true;
-}
-
 }  // namespace xpusim::gpu

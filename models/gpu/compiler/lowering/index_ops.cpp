@@ -290,9 +290,27 @@ bool lower_mul_int(Lowering& l, const kernel::Op& op) {
   return true;
 }
 
+/// Of numbers on the uniform datapath. False: they are not there.
+static bool uniform_bits(Lowering& l, const kernel::Op& op, std::uint32_t variant) {
+  const ValueState a = l.operand(op, 0), b = l.operand(op, 1);
+  if (!l.is_uniform(*op.result()) || a.kind != ValueKind::kIndex || b.kind != ValueKind::kIndex) {
+    return false;
+  }
+  auto source = [&](const IndexForm& f) { return f.scalar == kNoScalar ? kNoVReg : l.uniform(f); };
+  const VReg x = source(a.index), y = source(b.index), result = l.builder().uniform();
+  const auto constant = (x == kNoVReg ? a.index.offset : 0) ^ (y == kNoVReg ? b.index.offset : 0);
+  l.builder().emit(Opcode::kUniform, "ULOP3", {result}, {x, y},
+                   static_cast<std::uint32_t>(constant) ^ variant << 30);
+  IndexForm form;
+  form.scalar = l.scalars().in_uniform_register(result);
+  set_index(l, op, std::move(form));
+  return true;
+}
+
 bool lower_bits(Lowering& l, const kernel::Op& op) {
   if (op.result()->type->dtype != kernel::DType::kI1) {
     const std::uint32_t variant = op.name() == "arith.andi" ? 0 : op.name() == "arith.ori" ? 1 : 2;
+    if (uniform_bits(l, op, variant)) return true;
     return integer_elements(l, op, Opcode::kAlu, "LOP3", variant << 30);
   }
   const ValueState a = l.operand(op, 0), b = l.operand(op, 1);

@@ -234,7 +234,8 @@ void copy_into(Lowering& l, VReg to, VReg from, std::uint32_t constant) {
   Builder& b = l.builder();
   const RegFile file = b.code().registers[to];
   if (file == RegFile::kUniform) {
-    b.emit(Opcode::kUniform, from == kNoVReg ? "UMOV" : "R2UR", {to}, {from}, constant);
+    const bool crosses = from != kNoVReg && b.code().registers[from] != RegFile::kUniform;
+    b.emit(Opcode::kUniform, crosses ? "R2UR" : "UMOV", {to}, {from}, constant);
   } else {
     b.emit(Opcode::kAlu, file == RegFile::kPredicate ? "PLOP3" : "MOV", {to}, {from}, constant);
   }

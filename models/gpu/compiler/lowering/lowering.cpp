@@ -75,6 +75,10 @@ void Lowering::bind_arguments() {
       s.kind = ValueKind::kPointer;
       s.base = id;
       s.bytes = kernel::pointee_bytes(arg->type);
+    } else if (arg->type->kind == kernel::TypeKind::kTensorDesc) {
+      s.kind = ValueKind::kPointer;
+      s.base = id;
+      s.bytes = 1;
     } else if (kernel::is_integer(arg->type->dtype)) {
       s.kind = ValueKind::kIndex;
       s.index.scalar = id;
@@ -273,8 +277,8 @@ std::uint32_t Lowering::same_mask_register(const kernel::Value& mask, std::uint3
   return reg;
 }
 
-VReg Lowering::predicate(std::span<const Comparison> comparisons, std::uint32_t reg) {
-  VReg previous = kNoVReg;
+VReg Lowering::predicate(std::span<const Comparison> comparisons, std::uint32_t reg, VReg also) {
+  VReg previous = also;
   for (const Comparison& given : comparisons) {
     Comparison simpler;
     const Known known = simplify(given, reg, simpler);

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string_view>
 #include <tuple>
@@ -79,8 +80,8 @@ class Lowering {
   VReg predicate(const kernel::Value& mask, std::uint32_t reg);
   /// The first register that surely has the same bit of a mask as `reg`: runs of equal bits.
   std::uint32_t same_mask_register(const kernel::Value& mask, std::uint32_t reg);
-  /// The same of a conjunction of comparisons.
-  VReg predicate(std::span<const Comparison> comparisons, std::uint32_t reg);
+  /// The same of a conjunction of comparisons, and of another predicate.
+  VReg predicate(std::span<const Comparison> comparisons, std::uint32_t reg, VReg also = kNoVReg);
   /// A predicate that holds in the lanes of the block of which (tid & bits) == 0; computed once.
   VReg tid_bits_clear(std::uint32_t bits);
 
@@ -113,6 +114,14 @@ class Lowering {
   /// A closed form without coordinates in a uniform register.
   VReg uniform(const IndexForm& form);
 
+  /// Whether a value is an argument of the function.
+  bool is_parameter(const kernel::Value& value) const {
+    return value.def == nullptr && value.owner == &function_.entry();
+  }
+  std::int64_t parameter_count() const {
+    return static_cast<std::int64_t>(function_.entry().args.size());
+  }
+
   std::size_t use_count(const kernel::Value& value) const { return uses_[value.id].size(); }
   const std::vector<const kernel::Op*>& users(const kernel::Value& value) const {
     return uses_[value.id];
@@ -129,6 +138,15 @@ class Lowering {
     VReg large, normal, value;  // predicates: |d| > 2^126, |d| >= 2^-126
   };
   std::map<VReg, Reciprocal> reciprocals;
+  /// What copies by TMA share (see tma_ops.cpp).
+  struct TmaRegisters {
+    std::pair<VReg, VReg> parameters{kNoVReg, kNoVReg};  // address of the parameters
+    VReg warp = kNoVReg;                                 // number of the warp, uniform
+    std::map<std::uint32_t, VReg> part_numbers;          // by the warps that share a box
+    std::set<VReg> placed;                               // coordinates that a copy has taken
+    std::int64_t scratch = 0;                            // bytes of a block's scratch memory
+  };
+  TmaRegisters tma;
   /// Code that runs on a condition, in the order in which it was closed.
   std::vector<ConditionalBlocks> conditional_blocks;
   /// Operands of exclusive ors, which another one may undo; predicates that became numbers.

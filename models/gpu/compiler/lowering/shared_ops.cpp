@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 
 #include "models/gpu/compiler/lowering/elementwise.h"
 #include "models/gpu/compiler/lowering/shared_access.h"
@@ -40,32 +41,6 @@ void place_barrier(Lowering& l, const kernel::Op& op) {
   if (l.shared_plan().barrier_before(op)) l.barrier();
 }
 
-bool store_tile(Lowering& l, const kernel::Op& op, const kernel::Value& tile,
-                const kernel::Type buffer, const BufferView& view) {
-  place_barrier(l, op);
-  const auto access = SharedAccess::make(l, op, tile.type, buffer, view, kMatrixBytes);
-  if (!access) return false;
-  const kernel::LinearLayout& layout = *l.layout(tile.type, op);
-  const std::uint32_t copies = layout.copy_lanes() | layout.copy_warps() << 5;
-  const VReg guard = copies == 0 ? kNoVReg : l.tid_bits_clear(copies);
-  const std::vector<Element> values = l.elements(tile);
-  if (values.empty()) return l.error(op, "a stored tile has no value in registers");
-  for (const auto& v : access->vectors()) {
-    const auto words = words_of(l, values, v.registers, element_bytes(tile.type));
-    MachineInstruction& i =
-        l.builder().emit(Opcode::kSts, shared_store_mnemonic(access->bytes()), {},
-                         {v.address, access->base(l)}, static_cast<std::uint32_t>(v.immediate));
-    i.uses.insert(i.uses.end(), words.begin(), words.end());
-    i.guard = guard;
-    i.width = static_cast<std::uint16_t>(access->bytes());
-    i.extra_passes = access->extra_passes();
-    i.active_lanes = static_cast<std::uint8_t>(
-        layout.copy_lanes() == 0 ? 0 : kWarpLanes >> std::popcount(layout.copy_lanes()));
-    i.effect = MemoryEffect::kSharedStore;
-  }
-  return true;
-}
-
 /// Elements of `bytes` bytes that lie one behind the other in words.
 void spread(const std::vector<VReg>& words, const std::vector<std::uint32_t>& registers,
             std::uint32_t bytes, std::vector<Element>& result) {
@@ -78,8 +53,9 @@ void spread(const std::vector<VReg>& words, const std::vector<std::uint32_t>& re
   }
 }
 
-/// How LDSM reads the factor of an mma.sync: a lane names a row of 16 bytes of one of four 8x8
-/// matrices. Rows of the matrices are rows of the buffer, or (transposed) its columns.
+/// How LDSM reads the factor of an mma.sync, and STSM stores the result: a lane names a row of 16
+/// bytes of one of four 8x8 matrices. Rows of the matrices are rows of the buffer, or (transposed)
+/// its columns.
 struct MatrixRows {
   std::vector<kernel::Basis> lanes;  ///< [bit of the lane] what it adds to the coordinates
 };
@@ -145,6 +121,93 @@ bool load_matrices(Lowering& l, const kernel::Op& op, const kernel::LinearLayout
     }
   }
   l.set_elements(*op.result(), &layout, std::move(result));
+  return true;
+}
+
+/// Whether the rows of matrices are 16 bytes of the buffer each.
+bool has_whole_rows(const kernel::LinearLayout& layout, const kernel::SharedLayout& shared) {
+  const auto at = [&](const kernel::Basis& b) { return shared.unpadded(b); };
+  if (at(layout.registers[0]) == 2) return at(layout.lanes[0]) == 4 && at(layout.lanes[1]) == 8;
+  return at(layout.lanes[3]) == 4 && at(layout.lanes[4]) == 8;
+}
+
+/// Stores the result of matrix units by STSM, four matrices at a time. The base is added to each
+/// address once.
+void store_matrices(Lowering& l, const kernel::LinearLayout& layout,
+                    const kernel::SharedLayout& shared, const MatrixRows& rows,
+                    const std::vector<Element>& values, const BufferView& view) {
+  Builder& b = l.builder();
+  std::vector<std::int64_t> images;
+  for (const auto* bases : {&rows.lanes, &layout.warps}) {
+    for (const kernel::Basis& basis : *bases) images.push_back(shared.unpadded(basis));
+  }
+  std::int64_t set_by_threads = 0;
+  for (std::int64_t image : images) set_by_threads |= image;
+  const VReg thread = l.index_math().thread_offset(images);
+  const VReg base = view.address == kNoVReg ? l.shared_base() : view.address;
+  std::map<std::int64_t, VReg> addresses;
+  constexpr std::uint32_t kElements = kMatrixBytes / 2;
+  for (std::uint32_t first = 0; first < layout.register_count(); first += kElements) {
+    const std::int64_t offset = shared.unpadded(layout.at(first, 0, 0));
+    const std::int64_t crossed = offset & set_by_threads;
+    auto [address, fresh] = addresses.try_emplace(crossed, kNoVReg);
+    if (fresh) {
+      address->second =
+          b.value(Opcode::kAlu, "IADD3", {l.index_math().exclusive_or(thread, crossed), base});
+    }
+    std::vector<std::uint32_t> registers(kElements);
+    for (std::uint32_t n = 0; n < kElements; ++n) registers[n] = first + n;
+    const auto words = words_of(l, values, registers, 2);
+    MachineInstruction& i = b.emit(Opcode::kStsm, "STSM.16.M88.4", {}, {address->second},
+                                   static_cast<std::uint32_t>(offset - crossed + view.offset));
+    i.uses.insert(i.uses.end(), words.begin(), words.end());
+    i.width = kMatrixBytes;
+    i.effect = MemoryEffect::kSharedStore;
+  }
+}
+
+/// How STSM stores a tile, where it can: what matrix units leave, in elements of 16 bits.
+std::optional<MatrixRows> rows_to_store(Lowering& l, const kernel::LinearLayout& layout,
+                                        const kernel::SharedLayout& shared,
+                                        const kernel::Type tile) {
+  constexpr int kFirstWithStsm = 90;
+  const bool of_matrix_unit = tile->encoding && tile->encoding->text.find("#ttg.nvidia_mma<") == 0;
+  if (!of_matrix_unit || l.capability() < kFirstWithStsm) return std::nullopt;
+  if (layout.copy_lanes() != 0 || layout.copy_warps() != 0 || layout.copy_registers() != 0) {
+    return std::nullopt;
+  }
+  auto rows = matrix_rows(layout, shared);
+  return rows && has_whole_rows(layout, shared) ? rows : std::nullopt;
+}
+
+bool store_tile(Lowering& l, const kernel::Op& op, const kernel::Value& tile,
+                const kernel::Type buffer, const BufferView& view) {
+  place_barrier(l, op);
+  const auto access = SharedAccess::make(l, op, tile.type, buffer, view, kMatrixBytes);
+  if (!access) return false;
+  const kernel::LinearLayout& layout = *l.layout(tile.type, op);
+  const std::uint32_t copies = layout.copy_lanes() | layout.copy_warps() << 5;
+  const VReg guard = copies == 0 ? kNoVReg : l.tid_bits_clear(copies);
+  const std::vector<Element> values = l.elements(tile);
+  if (values.empty()) return l.error(op, "a stored tile has no value in registers");
+  const auto shared = kernel::shared_layout(buffer, op.text);
+  if (const auto rows = shared ? rows_to_store(l, layout, *shared, tile.type) : std::nullopt) {
+    store_matrices(l, layout, *shared, *rows, values, view);
+    return true;
+  }
+  for (const auto& v : access->vectors()) {
+    const auto words = words_of(l, values, v.registers, element_bytes(tile.type));
+    MachineInstruction& i =
+        l.builder().emit(Opcode::kSts, shared_store_mnemonic(access->bytes()), {},
+                         {v.address, access->base(l)}, static_cast<std::uint32_t>(v.immediate));
+    i.uses.insert(i.uses.end(), words.begin(), words.end());
+    i.guard = guard;
+    i.width = static_cast<std::uint16_t>(access->bytes());
+    i.extra_passes = access->extra_passes();
+    i.active_lanes = static_cast<std::uint8_t>(
+        layout.copy_lanes() == 0 ? 0 : kWarpLanes >> std::popcount(layout.copy_lanes()));
+    i.effect = MemoryEffect::kSharedStore;
+  }
   return true;
 }
 

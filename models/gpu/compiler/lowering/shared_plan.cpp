@@ -19,6 +19,24 @@ std::int64_t bytes_of(const kernel::Type type) {
   return type->count() * std::max(8, kernel::bit_width(type->dtype)) / 8;
 }
 
+/// After such an op all threads meet.
+bool meets(const kernel::Op& op) {
+  return op.name() == "ttg.async_wait" || op.name() == "gpu.barrier" ||
+         op.name() == "ttg.barrier" || op.name() == "ttng.async_tma_store_wait" ||
+         op.name() == "ttng.tensormap_fenceproxy_acquire";
+}
+
+/// Whether an op writes the buffer of an operand: its target, or an mbarrier, which changes with
+/// every arrival and every wait.
+bool writes(const kernel::Op& op, std::size_t operand) {
+  const std::string_view name = op.name();
+  if (name == "ttng.wait_barrier") return operand == 0;
+  return name == "ttg.async_copy_global_to_local" || name == "ttg.local_store" ||
+         name == "ttng.async_tma_copy_global_to_local" || name == "ttng.init_barrier" ||
+         name == "ttng.inval_barrier" || name == "ttng.barrier_expect" ||
+         name == "ttng.arrive_barrier";
+}
+
 bool intersects(const std::set<std::uint32_t>& a, const std::set<std::uint32_t>& b) {
   return std::any_of(a.begin(), a.end(), [&](auto x) { return b.contains(x); });
 }
@@ -169,9 +187,7 @@ void SharedPlan::place_buffers() {
 
 void SharedPlan::walk(const kernel::Block& block, Pending& pending) {
   for (const auto& op : block.ops) {
-    const bool meets = op->name() == "ttg.async_wait" || op->name() == "gpu.barrier" ||
-                       op->name() == "ttg.barrier";
-    if (meets) {
+    if (meets(*op)) {
       pending = {};
       continue;
     }
@@ -196,13 +212,10 @@ void SharedPlan::touch(const kernel::Op& op, Pending& pending) {
     return;
   }
   Buffers read, written;
-  const bool copies_in = op.name() == "ttg.async_copy_global_to_local" ||
-                         op.name() == "ttng.async_tma_copy_global_to_local";
-  for (const kernel::Value* v : op.operands) {
-    const auto known = behind_.find(v->id);
+  for (std::size_t n = 0; n < op.operands.size(); ++n) {
+    const auto known = behind_.find(op.operands[n]->id);
     if (known == behind_.end()) continue;
-    const bool writes = copies_in || op.name() == "ttg.local_store";
-    (writes ? written : read).insert(known->second.begin(), known->second.end());
+    (writes(op, n) ? written : read).insert(known->second.begin(), known->second.end());
   }
   if (op.name() == "ttg.local_alloc" && !op.operands.empty()) written = behind_[op.result()->id];
   // What shares bytes with a buffer of another time is that buffer.

@@ -33,11 +33,10 @@ void UniformValues::find(const kernel::Region& region) {
   for (const auto& block : region.blocks) {
     for (const auto& op : block->ops) {
       if (const kernel::Value* number = buffer_number(*op)) mark(*number);
-      if (op->name().starts_with("ttng.async_tma_copy")) {
-        for (const kernel::Value* v : op->operands) {
-          if (is_scalar_integer(*v)) mark(*v);
-        }
+      if (op->name().starts_with("ttng.async_tma_") && op->operands.size() > 1) {
+        for (const kernel::Value* coordinate : op->group(1)) mark(*coordinate);
       }
+      if (op->name() == "ttng.wait_barrier") mark(*op->operands[1]);
       if (op->name() == "scf.for" && chooses_buffers(*op->regions[0]->blocks[0])) {
         mark(*op->regions[0]->blocks[0]->args[0]);
       }

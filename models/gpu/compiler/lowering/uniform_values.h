@@ -8,9 +8,9 @@ namespace xpusim::gpu {
 
 /// Which integers of a kernel the vendor's compiler keeps on the uniform datapath because what
 /// reads them at last can take nothing else: the numbers of buffers in shared memory, whose
-/// addresses become descriptors of matrix units and TMA, and coordinates of TMA copies; with all
-/// that they are computed from, through loops too. A loop that chooses buffers counts there as
-/// well.
+/// addresses become descriptors of matrix units and TMA, coordinates of TMA copies, and the phases
+/// that waits on mbarriers take; with all that they are computed from, through loops too. A loop
+/// that chooses buffers counts there as well.
 class UniformValues {
  public:
   explicit UniformValues(const kernel::Function& function);
