@@ -39,8 +39,6 @@ std::string cannot_run(const Workload& w, const LoadedMachine& machine, const st
     kinds.merge(kinds_of_ops(*module));
     const auto ops = machine.machine->unsupported(*module);
     if (!ops.empty()) return "not supported: " + fmt::format("{}", fmt::join(ops, ", "));
-    for (const auto& a : l.args)
-      if (a.kind == ArgSpec::Kind::kDescriptor) return "not supported: tensor descriptor arguments";
   }
   return "";
 }
