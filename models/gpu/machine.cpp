@@ -6,6 +6,7 @@
 #include <set>
 
 #include "models/gpu/compiler/compiler.h"
+#include "models/gpu/compiler/passes/passes.h"
 #include "models/gpu/core/block_execution.h"
 #include "models/gpu/core/chip.h"
 #include "models/gpu/core/report.h"
@@ -120,6 +121,13 @@ run::Peaks Machine::peaks() const {
 }
 
 std::vector<std::string> Machine::unsupported(const kernel::Module& module) const {
+  if (module.form == kernel::Form::kTtir) {
+    const auto compiled = passes::to_ttgir(module, {});
+    if (compiled) return unsupported(*compiled);
+    std::vector<std::string> reasons;
+    for (const auto& problem : compiled.error().list()) reasons.push_back(problem.str());
+    return reasons;
+  }
   const kernel::Function* kernel = module.kernel();
   if (kernel == nullptr) return {};
   const auto not_lowered = unsupported_ops(module);
@@ -200,6 +208,11 @@ Expected<std::unique_ptr<run::Machine>> create(const config::Node& config,
   return std::make_unique<Machine>(name, params, cost.per_hour);
 }
 
+Expected<kernel::Module> compile_kernel(kernel::Module kernel, const run::Schedule& schedule) {
+  if (kernel.form != kernel::Form::kTtir) return kernel;
+  return passes::to_ttgir(kernel, {schedule.num_warps, schedule.num_stages});
+}
+
 std::vector<config::ParamDoc> document_params(const config::Node* config) {
   return run::machine_params<GpuParams>("gpu", config);
 }
@@ -209,7 +222,8 @@ std::vector<config::ParamDoc> document_params(const config::Node* config) {
 run::Family family() {
   run::Family f;
   f.name = "gpu";
-  f.forms = {kernel::Form::kTtgir};
+  f.forms = {kernel::Form::kTtgir, kernel::Form::kTtir};
+  f.compile = compile_kernel;
   f.create = create;
   f.traces = true;
   f.params = document_params;

@@ -12,7 +12,7 @@
 
 namespace xpusim::gpu {
 
-/// A GPU: compiles a TTGIR kernel to a warp program and runs it on SMs, L2 and HBM cycle by cycle.
+/// A GPU: compiles a TTGIR kernel (TTIR becomes that first) to a warp program and runs it on SMs, L2 and HBM cycle by cycle.
 /// Launches follow one another; with warm caches the L2 keeps what the last one left. Left out:
 /// overlapping launches, clusters, several chips, and the host.
 class Machine : public run::Machine {

@@ -116,6 +116,7 @@ class CaseReader {
     for (const auto& [key, value] : constexprs.items())
       l.constexprs[key] = value.is_string() ? value.get<std::string>() : value.dump();
     if (json_.contains("num_warps")) l.num_warps = json_["num_warps"].get<std::int64_t>();
+    if (json_.contains("num_stages")) l.num_stages = json_["num_stages"].get<std::int64_t>();
     const Json args = part("args", Json::value_t::object);
     for (const auto& [key, value] : args.items()) argument(w, l, key, key, value);
     out_.problem = out_.kernel + args.dump() + json_.value("flops", Json()).dump();

@@ -32,12 +32,11 @@ Json ledger_json(const std::vector<LedgerEntry>& ledger) {
 std::string cannot_run(const Workload& w, const LoadedMachine& machine, const std::string& from,
                        std::set<std::string>& kinds) {
   for (const auto& l : w.launches) {
-    auto file = kernel_file(w, l, *machine.family, from);
-    if (!file) return "";
-    auto module = kernel::read_module_file(*file);
+    if (!kernel_file(w, l, *machine.family, from)) return "";
+    auto module = read_kernel(w, l, *machine.family, from);
     if (!module) return "cannot be read: " + module.error().list().front().str();
-    kinds.merge(kinds_of_ops(*module));
-    const auto ops = machine.machine->unsupported(*module);
+    kinds.merge(kinds_of_ops(**module));
+    const auto ops = machine.machine->unsupported(**module);
     if (!ops.empty()) return "not supported: " + fmt::format("{}", fmt::join(ops, ", "));
   }
   return "";

@@ -105,8 +105,8 @@ Expected<void> set_schedule(Node& file, const Node& value) {
     const Node* kernel = launch.find("kernel");
     if (!kernel || !listed(*kernel)) continue;
     for (const auto& [key, part] : schedule->entries) {
-      if (key == "name" || key == "num_stages") continue;
-      if (key == "kernel" || key == "grid" || key == "num_warps") {
+      if (key == "name") continue;
+      if (key == "kernel" || key == "grid" || key == "num_warps" || key == "num_stages") {
         put(launch, key, part);
         continue;
       }
@@ -165,6 +165,10 @@ Expected<void> set_launch_parameter(Node& file, std::string_view path, const Nod
     if (!rest.empty())
       return fail(value.key_origin, "'grid' is set as a whole: grid: [[64, 2], [32, 4]]");
     for (Node& launch : launches_of(file)) put(launch, "grid", value);
+    return {};
+  }
+  if (path == "num_warps" || path == "num_stages") {
+    for (Node& launch : launches_of(file)) put(launch, path, value);
     return {};
   }
   if (part == "sizes" && rest.empty()) return set_size(file, value);

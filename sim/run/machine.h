@@ -101,11 +101,18 @@ class Machine {
   virtual std::vector<std::string> unsupported(const kernel::Module& module) const = 0;
 };
 
+/// What a launch says of a kernel whose text leaves it open (TTIR).
+struct Schedule {
+  std::int64_t num_warps = 4, num_stages = 3;
+};
+
 /// A family of machines: configurations whose top-level key is `name` (gpu:, tpu:, roofline:) make
 /// one.
 struct Family {
   std::string name;
   std::vector<kernel::Form> forms;  ///< kernel forms it takes, best first
+  /// Makes of a kernel as it was read what the machines run; null: they run what was read.
+  Expected<kernel::Module> (*compile)(kernel::Module kernel, const Schedule& schedule) = nullptr;
   Expected<std::unique_ptr<Machine>> (*create)(const config::Node& config,
                                                const std::string& name) = nullptr;
   bool traces = false;  ///< its machines write to LaunchOptions::trace

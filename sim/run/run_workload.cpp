@@ -20,21 +20,6 @@ double peak_rss_mb() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-/// Reads the kernel of a launch for a family.
-Expected<std::shared_ptr<const kernel::Module>> read_kernel(const Workload& w,
-                                                            const LaunchSpec& spec,
-                                                            const Family& family,
-                                                            const std::string& from) {
-  auto file = kernel_file(w, spec, family, from);
-  if (!file) return fail(file.error());
-  auto module = kernel::read_module_file(*file);
-  if (!module) return fail(module.error());
-  if (std::find(family.forms.begin(), family.forms.end(), module->form) == family.forms.end())
-    return fail(spec.kernel_place(), fmt::format("'{}' is {}, which the {} machines do not take",
-                                                 *file, kernel::name(module->form), family.name));
-  return std::make_shared<const kernel::Module>(std::move(*module));
-}
-
 std::map<std::string, double> bound_of(const LaunchReport& report, const Peaks& peaks) {
   for (const auto& f : families())
     if (f.bound) return f.bound(report, peaks);
@@ -103,7 +88,9 @@ class WorkloadRun {
 
   Expected<void> bind_launches() {
     Diagnostics problems;
-    for (const auto& spec : workload_.launches) {
+    for (LaunchSpec spec : workload_.launches) {
+      if (settings_.num_warps) spec.num_warps = settings_.num_warps;
+      if (settings_.num_stages) spec.num_stages = settings_.num_stages;
       auto module = read_kernel(workload_, spec, *machine_.family, settings_.from);
       if (!module) {
         problems.append(module.error());

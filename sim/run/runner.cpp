@@ -168,4 +168,25 @@ Expected<std::string> kernel_file(const Workload& w, const LaunchSpec& spec, con
   return file;
 }
 
+Expected<std::shared_ptr<const kernel::Module>> read_kernel(const Workload& w,
+                                                            const LaunchSpec& spec,
+                                                            const Family& family,
+                                                            const std::string& from) {
+  auto file = kernel_file(w, spec, family, from);
+  if (!file) return fail(file.error());
+  auto module = kernel::read_module_file(*file);
+  if (!module) return fail(module.error());
+  if (std::find(family.forms.begin(), family.forms.end(), module->form) == family.forms.end())
+    return fail(spec.kernel_place(), fmt::format("'{}' is {}, which the {} machines do not take",
+                                                 *file, kernel::name(module->form), family.name));
+  if (family.compile) {
+    Schedule schedule;
+    schedule.num_warps = spec.num_warps.value_or(schedule.num_warps);
+    schedule.num_stages = spec.num_stages.value_or(schedule.num_stages);
+    module = family.compile(std::move(*module), schedule);
+    if (!module) return fail(module.error());
+  }
+  return std::make_shared<const kernel::Module>(std::move(*module));
+}
+
 }  // namespace xpusim::run

@@ -20,10 +20,11 @@ struct RunSettings {
   bool values = true;
   bool warm_caches = false;  ///< first an unreported round of all launches, for what it leaves
   std::optional<std::uint64_t> clock_hz;
-  std::string from;         ///< "ttir" or "ttgir" where the machine takes both; "" its best
-  std::string trace;        ///< file, or ""
-  std::vector<Dump> dumps;  ///< tensors to write to files after the run
-  int loop = 1;             ///< reported rounds of the whole list, back to back
+  std::string from;  ///< "ttir" or "ttgir" where the machine takes both; "" its best
+  std::optional<std::int64_t> num_warps, num_stages;  ///< in place of the launches' own
+  std::string trace;                                  ///< file, or ""
+  std::vector<Dump> dumps;                            ///< tensors to write to files after the run
+  int loop = 1;  ///< reported rounds of the whole list, back to back
 };
 
 /// A machine made from its configuration.
@@ -53,6 +54,11 @@ Expected<LoadedMachine> make_machine(config::Node config, const std::string& fil
 /// The file that holds a launch's kernel for a family of machines; `from` as in RunSettings.
 Expected<std::string> kernel_file(const Workload& workload, const LaunchSpec& spec,
                                   const Family& family, const std::string& from);
+/// Reads the kernel of a launch and compiles it as far as the family's machines want it.
+Expected<std::shared_ptr<const kernel::Module>> read_kernel(const Workload& workload,
+                                                            const LaunchSpec& spec,
+                                                            const Family& family,
+                                                            const std::string& from);
 
 /// Runs the launches of a workload in this process. Wrong input is an error before anything runs; a
 /// launch that fails (out of bounds, deadlock, ...) ends the run and is Report::failure.

@@ -47,7 +47,8 @@ struct LaunchSpec {
   std::vector<std::string> grid;  ///< expressions
   std::map<std::string, std::string> constexprs;
   std::vector<ArgSpec> args;  ///< in written order
-  std::optional<std::int64_t> num_warps;
+  /// Where the kernel's text has them (TTGIR), num_warps is checked and num_stages a mere name.
+  std::optional<std::int64_t> num_warps, num_stages;
   SourcePosition where;
   SourcePosition kernel_where;             ///< of `kernel`; unset where a file keeps no positions
   std::vector<SourcePosition> grid_where;  ///< of each in `grid`; empty likewise

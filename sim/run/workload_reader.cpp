@@ -179,9 +179,17 @@ class Reader {
     t.init = parsed.value_or(exec::Init{});
   }
 
+  std::optional<std::int64_t> count(const Node& node, const char* key) {
+    const Node* given = node.find(key);
+    if (!given) return std::nullopt;
+    const auto n = as_integer(given->scalar);
+    if (!n) problems_.error(given->origin, fmt::format("{} is a whole number", key));
+    return n;
+  }
+
   void launch(const Node& node) {
-    static const std::vector<std::string> kKeys = {"kernel", "grid", "constexprs", "args",
-                                                   "num_warps"};
+    static const std::vector<std::string> kKeys = {"kernel", "grid",      "constexprs",
+                                                   "args",   "num_warps", "num_stages"};
     LaunchSpec l;
     l.where = node.origin;
     if (node.kind != Node::Kind::kMap) return problems_.error(node.origin, "a launch is a map");
@@ -205,10 +213,8 @@ class Reader {
                           fmt::format("constexpr '{}' must be a number or a word", key));
       }
     }
-    if (const Node* warps = node.find("num_warps")) {
-      l.num_warps = as_integer(warps->scalar);
-      if (!l.num_warps) problems_.error(warps->origin, "num_warps is a whole number");
-    }
+    l.num_warps = count(node, "num_warps");
+    l.num_stages = count(node, "num_stages");
     if (const Node* args = node.find("args")) {
       if (args->kind == Node::Kind::kScalar && !args->is_null())
         problems_.error(args->origin, "'args' is a map by parameter (Triton) or a list (Mosaic)");

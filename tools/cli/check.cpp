@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "sim/run/kernel_text.h"
@@ -14,7 +15,21 @@ namespace {
 
 struct CheckOptions {
   std::vector<std::string> files, machines;
+  bool compiled = false;
+  run::Schedule schedule;
 };
+
+/// The text of a kernel as the machine's family compiles it, before machine code.
+int print_compiled(kernel::Module module, const run::Family& family,
+                   const run::Schedule& schedule) {
+  if (family.compile) {
+    auto compiled = family.compile(std::move(module), schedule);
+    if (!compiled) return print(compiled.error()), kWrongInput;
+    module = std::move(*compiled);
+  }
+  print(kernel::print_module(module));
+  return kFine;
+}
 
 /// The machines to ask: those named, else all of configs/.
 Expected<std::vector<run::LoadedMachine>> load_machines(const std::vector<std::string>& named) {
@@ -35,12 +50,22 @@ Expected<std::vector<run::LoadedMachine>> load_machines(const std::vector<std::s
 int check(const CheckOptions& options) {
   auto machines = load_machines(options.machines);
   if (!machines) return print(machines.error()), kWrongInput;
+  if (options.compiled && machines->size() != 1) {
+    Diagnostics problem;
+    problem.error({"--compiled", 0, 0}, "is for one machine: name it with --on");
+    return print(problem), kWrongInput;
+  }
   int code = kFine;
   for (const auto& file : options.files) {
     auto module = kernel::read_module_file(file);
     if (!module) {
       print(module.error());
       code = kWrongInput;
+      continue;
+    }
+    if (options.compiled) {
+      const auto& family = *machines->front().family;
+      code = std::max(code, print_compiled(std::move(*module), family, options.schedule));
       continue;
     }
     print(run::describe(*module));
@@ -58,6 +83,14 @@ void add_check(CLI::App& app, Outcome& outcome) {
   verb->add_option("files", options->files, "kernel texts (.ttir, .ttgir, .mlir)")->required();
   one_value_each(*verb->add_option("--on", options->machines,
                                    "ask only this machine (default: all of configs/)"));
+  verb->add_flag("--compiled", options->compiled,
+                 "print each kernel as the machine compiles it (gpu: TTIR to TTGIR)");
+  verb->add_option("--num-warps", options->schedule.num_warps,
+                   "for --compiled: warps of a block (4)")
+      ->check(CLI::Range(1, 32));
+  verb->add_option("--num-stages", options->schedule.num_stages,
+                   "for --compiled: buffers of a pipelined loop (3)")
+      ->check(CLI::Range(1, 16));
   verb->callback([options, &outcome] { outcome.exit_code = check(*options); });
 }
 

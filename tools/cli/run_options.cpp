@@ -41,6 +41,12 @@ void RunOptions::add_to(CLI::App& app) {
                  "core clock: auto (default, the machine's own), or one such as 1.755GHz");
   app.add_option("--from", from, "kernel form where a machine takes several: ttir, ttgir or mlir")
       ->check(not_empty);
+  app.add_option("--num-warps", num_warps,
+                 "warps of a block, in place of the launch file's (kernels from ttir)")
+      ->check(CLI::Range(1, 32));
+  app.add_option("--num-stages", num_stages,
+                 "buffers of a pipelined loop, in place of the launch file's (kernels from ttir)")
+      ->check(CLI::Range(1, 16));
   app.add_option("--loop", loop,
                  "rounds of all launches (1), back to back; values are checked after the first")
       ->check(CLI::Range(1, 1000000));
@@ -54,6 +60,8 @@ Expected<run::RunSettings> RunOptions::settings(const std::string& machine) cons
   s.values = values == "on";
   s.warm_caches = caches == "warm";
   s.from = from;
+  s.num_warps = num_warps;
+  s.num_stages = num_stages;
   s.trace = trace;
   s.loop = loop;
   for (const auto& text : dumps) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,7 @@ struct RunOptions {
   std::vector<std::string> overrides;
   std::vector<std::string> dumps;  ///< tensor=file.npy
   std::string values = "on", caches = "cold", clock = "auto", from, trace, json;
+  std::optional<std::int64_t> num_warps, num_stages;
   int loop = 1;
 
   void add_to(CLI::App& app);
