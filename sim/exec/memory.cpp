@@ -31,6 +31,11 @@ struct Pages {
 
 }  // namespace
 
+struct DeviceMemory::Contents {
+  std::uint64_t resident = 0, kept = 0;
+  std::vector<Pages> pages;
+};
+
 struct DeviceMemory::Impl {
   std::uint64_t capacity = 0;
   std::uint64_t used = 0;  ///< of the capacity, without guards
@@ -74,6 +79,7 @@ struct DeviceMemory::Impl {
   void generate_bytes(const Allocation& a, std::uint64_t offset, std::byte* out,
                       std::uint64_t size) const;
   std::byte* writable_page(std::size_t index, std::uint64_t page);
+  std::vector<Pages> copy(const std::vector<Pages>& from) const;
   void read(std::size_t index, std::uint64_t offset, std::byte* out, std::uint64_t size);
   bool is_worth_keeping(std::size_t index, std::uint64_t page, std::uint64_t bytes);
   void write(std::size_t index, std::uint64_t offset, const std::byte* in, std::uint64_t size);
@@ -112,6 +118,24 @@ std::byte* DeviceMemory::Impl::writable_page(std::size_t index, std::uint64_t pa
     }
   }
   return bytes.get();
+}
+
+std::vector<Pages> DeviceMemory::Impl::copy(const std::vector<Pages>& from) const {
+  std::vector<Pages> to(from.size());
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    to[i].generated = from[i].generated;
+    to[i].bytes.resize(from[i].bytes.size());
+    for (std::size_t page = 0; page < from[i].bytes.size(); ++page) {
+      if (!from[i].bytes[page]) continue;
+      const std::uint64_t size = std::min(kPageBytes, allocations[i].bytes - page * kPageBytes);
+      to[i].bytes[page] = std::make_unique_for_overwrite<std::byte[]>(size);
+      std::memcpy(to[i].bytes[page].get(), from[i].bytes[page].get(), size);
+    }
+    for (const auto& bits : from[i].written) {
+      to[i].written.push_back(bits ? std::make_unique<std::vector<bool>>(*bits) : nullptr);
+    }
+  }
+  return to;
 }
 
 void DeviceMemory::Impl::read(std::size_t index, std::uint64_t offset, std::byte* out,
@@ -279,6 +303,20 @@ std::vector<double> DeviceMemory::as_doubles(const Allocation& a) const {
     }
   }
   return values;
+}
+
+std::shared_ptr<const DeviceMemory::Contents> DeviceMemory::contents() const {
+  auto contents = std::make_shared<Contents>();
+  contents->resident = impl_->resident;
+  contents->kept = impl_->kept;
+  contents->pages = impl_->copy(impl_->pages);
+  return contents;
+}
+
+void DeviceMemory::set_contents(const Contents& contents) {
+  impl_->resident = contents.resident;
+  impl_->kept = contents.kept;
+  impl_->pages = impl_->copy(contents.pages);
 }
 
 std::uint64_t DeviceMemory::capacity() const { return impl_->capacity; }

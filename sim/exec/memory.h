@@ -43,8 +43,9 @@ struct Allocation {
 };
 
 /// The memory of one device, functionally. Pages exist only once written, or (up to a limit) once
-/// read several times; all others read as their generator says. Addresses outside every allocation are errors of the kernel. Leaves out:
-/// virtual memory and fragmentation; guard gaps take addresses but no capacity.
+/// read several times; all others read as their generator says. Addresses outside every allocation
+/// are errors of the kernel. Leaves out: virtual memory and fragmentation; guard gaps take
+/// addresses but no capacity.
 class DeviceMemory {
  public:
   explicit DeviceMemory(std::uint64_t capacity_bytes);
@@ -72,6 +73,11 @@ class DeviceMemory {
   std::vector<double> as_doubles(const Allocation& a) const;
   std::uint64_t capacity() const;
   std::uint64_t resident_bytes() const;  ///< host bytes of the pages that exist
+
+  /// A copy of all pages that exist, to go back to before a launch is simulated again.
+  struct Contents;
+  std::shared_ptr<const Contents> contents() const;
+  void set_contents(const Contents& contents);  ///< of this memory, with no allocation since
 
   static constexpr std::uint64_t kAlignment = 256;         ///< as the vendor's allocators align
   static constexpr std::uint64_t kGuardBytes = 64 * 1024;  ///< unmapped addresses between tensors

@@ -215,5 +215,26 @@ TEST(Generator, DoFullAndOnesRoundToTheDtype) {
   EXPECT_EQ(i[0], 1);
 }
 
+TEST(DeviceMemory, GoesBackToTheContentsThatWereKept) {
+  DeviceMemory m(kMiB);
+  const auto a = m.allocate("a", DType::kI32, {1000}, init(Init::Kind::kArange));
+  const auto b = m.allocate("b", DType::kI32, {1000}, init(Init::Kind::kUnwritten));
+  ASSERT_TRUE(a && b);
+  write<std::int32_t>(m, *a, 7);
+  write<std::int32_t>(m, *b, 8);
+  const auto kept = m.contents();
+  write<std::int32_t>(m, *a, 70);
+  write<std::int32_t>(m, *a + 4, 71);
+  write<std::int32_t>(m, *b + 4, 9);
+  for (int i = 0; i < 2; ++i) {  // as often as one likes
+    m.set_contents(*kept);
+    EXPECT_EQ(read<std::int32_t>(m, *a), 7);
+    EXPECT_EQ(read<std::int32_t>(m, *a + 4), 1);
+    EXPECT_EQ(read<std::int32_t>(m, *b), 8);
+    EXPECT_EQ(m.first_unwritten(*b, 8), *b + 4);
+    write<std::int32_t>(m, *a, 70);
+  }
+}
+
 }  // namespace
 }  // namespace xpusim::exec
