@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <tuple>
 
+#include "models/energy/clock.h"
 #include "models/energy/meter.h"
 #include "models/energy/power.h"
 #include "sim/config/param.h"
@@ -38,12 +39,13 @@ enum class GpuEvent : std::uint8_t {
 /// Energy per event in pJ at the nominal clock. The defaults are those of
 /// configs/energy/hopper_4n.yaml, where each number's source is.
 struct GpuEnergyParams {
-  double alu = 174, fma = 306, fp64 = 570, xu = 996, lsu = 283;
-  double uniform = 60, control = 60, tensor = 174;
-  double mac_8bit = 0.7, mac_16bit = 1.4, mac_tf32 = 2.8, mac_f64 = 12;
-  double l1_sector = 56, shared_wavefront = 118, noc_sector = 193, l2_sector = 1159;
-  double hbm_read_byte = 30.1, hbm_write_byte = 30.1, hbm_activate = 909;
-  PowerParams power{88, 81, 1.98e9, 0.65};
+  double alu = 336, fma = 281, fp64 = 570, xu = 136, lsu = 484;
+  double uniform = 62, control = 55, tensor = 176;
+  double mac_8bit = 0.37, mac_16bit = 1.61, mac_tf32 = 2.15, mac_f64 = 9.55;
+  double l1_sector = 64, shared_wavefront = 227, noc_sector = 148, l2_sector = 1326;
+  double hbm_read_byte = 33, hbm_write_byte = 33, hbm_activate = 909;
+  PowerParams power{75.1, 45.3, 1.98e9, 0.7};
+  ClockParams clock;  ///< of the board, not of the process: nothing unless a table says it
 
   static constexpr auto schema() {
     using P = GpuEnergyParams;
@@ -70,7 +72,8 @@ struct GpuEnergyParams {
         energy("hbm_read_byte", &P::hbm_read_byte, "a byte read, array to controller"),
         energy("hbm_write_byte", &P::hbm_write_byte, "a byte written"),
         energy("hbm_activate", &P::hbm_activate, "a row opened"),
-        config::group("power", &P::power, "standing power and voltage")};
+        config::group("power", &P::power, "standing power and voltage"),
+        config::group("clock", &P::clock, "how the clock follows the work")};
   }
 };
 

@@ -28,9 +28,9 @@ double voltage_ratio(const PowerParams& power, double clock_hz) {
 }
 
 EnergyReport account(std::span<const EventKind> kinds, std::span<const std::uint64_t> counts,
-                     const PowerParams& power, double duration_ns, double clock_hz,
-                     unsigned chips) {
-  const double voltage = voltage_ratio(power, clock_hz);
+                     const PowerParams& power, const Operation& operation) {
+  const auto [duration_ns, clock_hz, voltage_clock_hz, chips] = operation;
+  const double voltage = voltage_ratio(power, voltage_clock_hz);
   const double core_scale = voltage * voltage;
   EnergyReport report;
   for (std::size_t i = 0; i < std::min(kinds.size(), counts.size()); ++i) {
@@ -40,8 +40,8 @@ EnergyReport account(std::span<const EventKind> kinds, std::span<const std::uint
   }
   const double standing = duration_ns * chips * kMicrojoulesPerWattNanosecond;
   const double clocked_w = power.clocked_w * core_scale * clock_hz / power.nominal_clock_hz;
-  charge(report, "clock", clocked_w * standing);
-  charge(report, "idle", power.idle_w * standing);
+  charge(report, kClockComponent, clocked_w * standing);
+  charge(report, kIdleComponent, power.idle_w * standing);
   if (duration_ns > 0) {
     report.mean_watts = report.total_microjoules / (duration_ns * kMicrojoulesPerWattNanosecond);
   }

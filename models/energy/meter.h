@@ -27,16 +27,27 @@ struct EnergyEntry {
   double microjoules = 0;
 };
 
+inline constexpr std::string_view kClockComponent = "clock", kIdleComponent = "idle";
+
 struct EnergyReport {
-  std::vector<EnergyEntry> entries;  ///< in the order of the kinds; then "clock" and "idle"
+  std::vector<EnergyEntry>
+      entries;  ///< in the order of the kinds; then the clock's and the idle one
   double total_microjoules = 0;
   double mean_watts = 0;  ///< 0 if no time passed
 };
 
+/// When and how fast events happened. A chip whose clock is held back without lowering its voltage
+/// (a ceiling for some work, a sag) has a clock below the one that its voltage belongs to.
+struct Operation {
+  double duration_ns = 0;
+  double clock_hz = 0;
+  double voltage_clock_hz = 0;
+  unsigned chips = 1;
+};
+
 /// `counts[i]` events of `kinds[i]` and the chips' standing power over a time.
 EnergyReport account(std::span<const EventKind> kinds, std::span<const std::uint64_t> counts,
-                     const PowerParams& power, double duration_ns, double clock_hz,
-                     unsigned chips = 1);
+                     const PowerParams& power, const Operation& operation);
 
 /// The kinds of a machine by its event enum, which ends in kCount.
 template <class Event>
@@ -56,7 +67,10 @@ class EnergyMeter {
   std::uint64_t count(Event event) const { return counts_[static_cast<std::size_t>(event)]; }
 
   EnergyReport report(double duration_ns, double clock_hz, unsigned chips = 1) const {
-    return account(table_, counts_, power_, duration_ns, clock_hz, chips);
+    return report(Operation{duration_ns, clock_hz, clock_hz, chips});
+  }
+  EnergyReport report(const Operation& operation) const {
+    return account(table_, counts_, power_, operation);
   }
 
  private:

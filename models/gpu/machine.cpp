@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "models/gpu/compiler/compiler.h"
 #include "models/gpu/compiler/passes/passes.h"
@@ -100,7 +102,49 @@ void for_each_op(const kernel::Op& op, const Visit& visit) {
   }
 }
 
+/// What a simulated launch drew.
+energy::Load load_of(const run::LaunchReport& report) {
+  energy::Load load;
+  load.clock_hz = report.clock_mhz * 1e6;
+  const double watts_per_uj = 1e3 / report.duration_ns;
+  for (const auto& e : report.energy) {
+    load.watts += e.microjoules * watts_per_uj;
+    if (e.component == energy::kClockComponent || e.component == energy::kIdleComponent)
+      load.standing += e.microjoules * watts_per_uj;
+  }
+  return load;
+}
+
+/// Why the clock of a launch is what it is, for people.
+std::string clock_reason(const GpuParams& params, double ceiling, const energy::Load& load) {
+  const energy::ClockParams& rules = params.energy.clock;
+  std::string why =
+      ceiling < params.clock_hz ? "the ceiling with matrix work" : "the machine's own";
+  if (load.clock_hz < ceiling)
+    why =
+        fmt::format("{} is {:.0f} MHz, less the sag at {:.0f} W", why, ceiling * 1e-6, load.watts);
+  const double held = energy::sustained_clock(rules, params.energy.power, ceiling, load);
+  if (held < load.clock_hz)
+    why += fmt::format("; for long, {:.0f} W allow about {:.0f} MHz", rules.limit_w, held * 1e-6);
+  return why;
+}
+
 }  // namespace
+
+struct Machine::Job {
+  const exec::Launch& launch;
+  exec::DeviceMemory& memory;
+  run::LaunchOptions options;
+  std::shared_ptr<const exec::Prepared> prepared;
+  const Program& program;
+  const KernelImage& image;
+  Occupancy fit;
+};
+
+struct Machine::Clocks {
+  double hz;          ///< of the cycles
+  double voltage_hz;  ///< that the voltage belongs to
+};
 
 Machine::Machine(std::string name, const GpuParams& params, std::optional<double> dollars_per_hour)
     : name_(std::move(name)), params_(params), dollars_per_hour_(dollars_per_hour) {}
@@ -155,14 +199,67 @@ Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::De
   const Occupancy fit = occupancy(params_.sm, *program);
   if (auto ok = check_fit(launch, *program, fit); !ok) return fail(std::move(ok.error()));
 
-  const std::uint64_t hz =
-      options.clock_hz.value_or(static_cast<std::uint64_t>(std::llround(params_.clock_hz)));
-  LaunchProfile profile(*image);
-  BlockExecution blocks(*prepared, launch, memory, {options.values});
+  const Job job{launch, memory, options, *prepared, *program, *image, fit};
+  return options.clock_hz ? simulate_at_given_clock(job) : simulate_at_own_clock(job);
+}
+
+double Machine::clock_ceiling(const Job& job) const {
+  const double tensor = params_.energy.clock.tensor_clock_hz;
+  if (tensor <= 0 || !has_tensor_work(job.program, job.image)) return params_.clock_hz;
+  return std::min(params_.clock_hz, tensor);
+}
+
+/// A clock that is given is taken for one that is held for long: the voltage has followed it.
+Expected<run::LaunchReport> Machine::simulate_at_given_clock(const Job& job) {
+  const auto hz = static_cast<double>(*job.options.clock_hz);
+  auto report =
+      simulate(job, {hz, params_.energy.power.nominal_clock_hz * hz / clock_ceiling(job)});
+  if (report) report->clock_reason = "as given";
+  return report;
+}
+
+/// The clock depends on the power and the power on the clock: simulates at the ceiling and, where
+/// the power lowers the clock, again, on the memory and caches as they were. Only the last
+/// simulation is traced.
+Expected<run::LaunchReport> Machine::simulate_at_own_clock(Job job) {
+  constexpr int kMostRuns = 3;
+  constexpr double kNear = 0.02;  // of the clock: less does not repay a run
+  const energy::ClockParams& rules = params_.energy.clock;
+  const double ceiling = clock_ceiling(job);
+  const bool may_move = rules.sag_from_w > 0;
+  trace::Sink* const trace =
+      std::exchange(job.options.trace, may_move ? nullptr : job.options.trace);
+  const auto contents = may_move ? job.memory.contents() : nullptr;
+  const auto caches = caches_;
+  double hz = ceiling;
+  for (int runs = 1;; ++runs) {
+    auto report = simulate(job, {hz, params_.energy.power.nominal_clock_hz});
+    const energy::Load load = report ? load_of(*report) : energy::Load{};
+    const double next = report ? energy::settled_clock(rules, ceiling, load) : hz;
+    const bool settled = runs >= kMostRuns || std::abs(next - hz) <= kNear * hz;
+    if (settled && job.options.trace == trace) {
+      if (report) report->clock_reason = clock_reason(params_, ceiling, load);
+      return report;
+    }
+    if (settled)
+      job.options.trace = trace;
+    else
+      hz = next;
+    job.memory.set_contents(*contents);
+    caches_ = caches;
+  }
+}
+
+Expected<run::LaunchReport> Machine::simulate(const Job& job, const Clocks& clocks) {
+  const auto& [launch, memory, options, prepared, program, decoded, fit] = job;
+  KernelImage image = decoded;  // a simulation changes its own
+  const auto hz = static_cast<std::uint64_t>(std::llround(clocks.hz));
+  LaunchProfile profile(image);
+  BlockExecution blocks(prepared, launch, memory, {options.values});
   engine::fresh_simulation();
   engine::ClockDomain domain("core", engine::Clock(hz));
   Chip chip("gpu", domain.scheduler(), params_,
-            {*image, profile, blocks, block_count(launch), static_cast<std::uint32_t>(fit.blocks),
+            {image, profile, blocks, block_count(launch), static_cast<std::uint32_t>(fit.blocks),
              params_.sm.l1_bytes - fit.carve_out_bytes});
   std::vector<std::uint64_t> cached(memory.allocations().size());  // bytes of each tensor
   if (options.warm_caches && caches_) {
@@ -188,7 +285,7 @@ Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::De
   report.tensor_flops = static_cast<double>(work.dot_flops);
   report.compulsory_bytes =
       compulsory_bytes(work, memory, cached, chip.memory().most_dirty_bytes());
-  fill_report(chip, params_, *program, *image, profile, fit, report);
+  fill_report(chip, params_, program, image, profile, fit, clocks.voltage_hz, report);
   tracer.note(report);
   return report;
 }

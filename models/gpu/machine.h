@@ -26,6 +26,14 @@ class Machine : public run::Machine {
   std::vector<std::string> unsupported(const kernel::Module& module) const override;
 
  private:
+  struct Job;     // what a launch is simulated from
+  struct Clocks;  // at which clock
+
+  Expected<run::LaunchReport> simulate(const Job& job, const Clocks& clocks);
+  Expected<run::LaunchReport> simulate_at_given_clock(const Job& job);
+  Expected<run::LaunchReport> simulate_at_own_clock(Job job);
+  double clock_ceiling(const Job& job) const;
+
   std::string name_;
   GpuParams params_;
   std::optional<double> dollars_per_hour_;

@@ -127,7 +127,21 @@ class CaseReader {
       out_.measured_ns = c["duration_ns"].get<double>();
       if (!(*out_.measured_ns > 0)) error("a measured duration_ns must be above 0");
       if (c.contains("cycles")) out_.clock_hz = c["cycles"].get<double>() / *out_.measured_ns * 1e9;
+    } else {
+      steady_loop(part("measured", Json::value_t::object));
     }
+    if (out_.clock_hz) out_.counters["clock_mhz"] = *out_.clock_hz * 1e-6;
+  }
+
+  /// A case without counters of one launch may have a launch's share of a steady loop.
+  void steady_loop(const Json& m) {
+    if (!m.contains("loop_us")) return;
+    out_.steady_loop = true;
+    out_.measured_ns = m["loop_us"].get<double>() * 1e3;
+    if (!(*out_.measured_ns > 0)) error("a measured loop_us must be above 0");
+    if (m.contains("clock_mhz")) out_.clock_hz = m["clock_mhz"].get<double>() * 1e6;
+    if (m.contains("energy_uj_per_launch"))
+      out_.counters["energy_uj"] = m["energy_uj_per_launch"].get<double>();
   }
 
   void tpu() {

@@ -31,7 +31,8 @@ struct Case {
   std::vector<Workload> workloads;  ///< one a kernel
   std::optional<double> measured_ns;
   std::optional<double> clock_hz;          ///< the clock of the measurement (cycles / duration)
-  std::map<std::string, double> counters;  ///< measured
+  bool steady_loop = false;                ///< measured in launches back to back: with warm caches
+  std::map<std::string, double> counters;  ///< measured; with clock_mhz, energy_uj where known
 };
 
 /// Reads a cases file; the wrong parts of every case are named with the case.

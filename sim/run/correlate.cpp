@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "sim/run/report.h"
+
 namespace xpusim::run {
 namespace {
 
@@ -50,6 +52,7 @@ Expected<std::string> run_case(const Case& c, const CorrelateSettings& settings)
   RunSettings run;
   run.values = settings.values;
   run.from = settings.from;
+  run.warm_caches = c.steady_loop;
   if (settings.case_clock && c.clock_hz)
     run.clock_hz = static_cast<std::uint64_t>(std::llround(*c.clock_hz));
   std::vector<double> times;
@@ -72,6 +75,8 @@ Expected<std::string> run_case(const Case& c, const CorrelateSettings& settings)
     wall += launch.host.wall_s;
     for (const auto& [name, value] : launch.machine.counters)
       if (value) out["counters"][name] = *value;
+    if (!run.clock_hz) out["counters"]["clock_mhz"] = launch.machine.clock_mhz;
+    if (!launch.machine.energy.empty()) out["counters"]["energy_uj"] = total_energy(launch.machine);
   }
   const double ns = c.measure == Measure::kSlope  ? (times[1] - times[0]) / 16
                     : c.measure == Measure::kBest ? *std::min_element(times.begin(), times.end())

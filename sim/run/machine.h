@@ -54,6 +54,7 @@ struct LaunchReport {
   std::uint64_t cycles = 0;
   double duration_ns = 0;
   double clock_mhz = 0;
+  std::string clock_reason;  ///< why this clock, for people; empty: not told
   double flops = 0;
   double hbm_read_bytes = 0, hbm_write_bytes = 0;
   /// Bytes that had to cross the memory at least once: per tensor, its loads capped by its size,

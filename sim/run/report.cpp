@@ -60,12 +60,6 @@ Json line_json(const SourcePosition& p) {
   return fmt::format("{}:{}", p.file, p.line);
 }
 
-double total_energy(const LaunchReport& r) {
-  double uj = 0;
-  for (const auto& e : r.energy) uj += e.microjoules;
-  return uj;
-}
-
 Json check_json(const Report& report) {
   if (!report.checked) return nullptr;
   Json map = Json::object();
@@ -104,6 +98,7 @@ Json launch_json(const Report& report, const LaunchResult& l) {
   j["cycles"] = r.cycles;
   j["duration_ns"] = r.duration_ns;
   j["clock_mhz"] = r.clock_mhz;
+  j["clock_reason"] = r.clock_reason.empty() ? Json(nullptr) : Json(r.clock_reason);
   j["flops"] = r.flops;
   j["tflops"] = seconds > 0 ? Json(r.flops / seconds * 1e-12) : Json(nullptr);
   j["peak_tflops"] = peak_flops(r, report.peaks) * 1e-12;
@@ -155,6 +150,12 @@ bool is_device(const std::string& path) {
 bool is_useful(const std::string& reason) { return reason == "issued" || reason == "busy"; }
 
 }  // namespace
+
+double total_energy(const LaunchReport& r) {
+  double uj = 0;
+  for (const auto& e : r.energy) uj += e.microjoules;
+  return uj;
+}
 
 double peak_flops(const LaunchReport& report, const Peaks& peaks) {
   return report.tensor_flops > 0 ? peaks.tensor_flops_per_s : peaks.flops_per_s;

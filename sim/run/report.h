@@ -70,6 +70,9 @@ struct Report {
       failure;  ///< why a launch did not end (the kernel's own error, a deadlock); empty if fine
 };
 
+/// In microjoules; 0 if the machine has no energy model.
+double total_energy(const LaunchReport& report);
+
 /// The FLOP/s that this launch could reach: of the matrix units if it has dots, else of the vector
 /// units.
 double peak_flops(const LaunchReport& report, const Peaks& peaks);

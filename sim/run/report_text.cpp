@@ -112,6 +112,7 @@ void launch_text(std::string& out, const Report& report, const LaunchResult& l) 
   const double s = r.duration_ns * 1e-9;
   out += fmt::format("{} on {}\n", r.name, report.machine);
   row(out, "time", fmt::format("{}  ({} cycles at {:.0f} MHz)", si(s, "s"), r.cycles, r.clock_mhz));
+  if (!r.clock_reason.empty()) row(out, "clock", r.clock_reason);
   if (s > 0) {
     const double peak = peak_flops(r, report.peaks);
     row(out, "compute",

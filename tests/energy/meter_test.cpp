@@ -51,12 +51,20 @@ TEST(EnergyMeter, LowersTheCoreWithTheVoltageAndNothingElse) {
   EXPECT_DOUBLE_EQ(report.entries[2].microjoules, 5 * 0.5625);  // half the clock besides
 }
 
+TEST(EnergyMeter, TakesTheVoltageFromTheClockItBelongsTo) {
+  EnergyMeter<Event> meter(kTable, PowerParams{0, 10, 2e9, 0.5});
+  meter.add(Event::kAdd, 1'000'000);
+  const EnergyReport report = meter.report(Operation{1000, 1e9, 2e9});
+  EXPECT_DOUBLE_EQ(report.entries[1].microjoules, 2);  // the full voltage
+  EXPECT_DOUBLE_EQ(report.entries[2].microjoules, 5);  // half the ticks
+}
+
 TEST(EnergyMeter, ReportsNoPowerWhenNoTimePassed) {
   EXPECT_EQ(EnergyMeter<Event>(kTable, PowerParams{}).report(0, 1e9).mean_watts, 0);
 }
 
 TEST(EnergyMeter, TotalsWhatItsEntriesSay) {
-  EnergyMeter<Event> meter(kTable, PowerParams{88, 81, 1.98e9, 0.65});
+  EnergyMeter<Event> meter(kTable, PowerParams{75, 45, 1.98e9, 0.7});
   for (const Event e : {Event::kRead, Event::kAdd, Event::kMultiply}) meter.add(e, 123456789);
   const EnergyReport report = meter.report(98765.4, 1.5e9);
   double sum = 0;

@@ -70,7 +70,8 @@ void add_correlate(CLI::App& app, Outcome& outcome) {
   one_value_each(*verb->add_option("--set", o->settings.overrides,
                                    "override a configuration value; may be repeated"));
   verb->add_option("--clock", o->clock,
-                   "case (default): the clock of the measurement; auto: the machine's own")
+                   "case (default): the clock of the measurement; auto: the machine's own as "
+                   "far as the launch's work and power allow")
       ->check(CLI::IsMember({"case", "auto"}));
   verb->add_option("--values", o->values,
                    "off (default): only what addresses need; on: compute all values")

@@ -37,8 +37,10 @@ void RunOptions::add_to(CLI::App& app) {
                  "before the first launch: cold (default), empty; warm, what a round of all "
                  "launches leaves, which runs first and is not reported")
       ->check(CLI::IsMember({"cold", "warm"}));
-  app.add_option("--clock", clock,
-                 "core clock: auto (default, the machine's own), or one such as 1.755GHz");
+  app.add_option(
+      "--clock", clock,
+      "core clock: auto (default), the machine's own as far as the launch's work and power "
+      "allow; or one such as 1.755GHz");
   app.add_option("--from", from, "kernel form where a machine takes several: ttir, ttgir or mlir")
       ->check(not_empty);
   app.add_option("--num-warps", num_warps,

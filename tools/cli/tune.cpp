@@ -75,8 +75,10 @@ void add_tune(CLI::App& app, Outcome& outcome) {
       ->check(CLI::IsMember({"on", "off"}));
   verb->add_option("--caches", o->caches, "before the first launch: cold (default) or warm")
       ->check(CLI::IsMember({"cold", "warm"}));
-  verb->add_option("--clock", o->clock,
-                   "core clock: auto (default, the machine's own), or one such as 1.755GHz");
+  verb->add_option(
+      "--clock", o->clock,
+      "core clock: auto (default), the machine's own as far as the launch's work and power "
+      "allow; or one such as 1.755GHz");
   verb->add_option("--from", o->tune.from, "kernel form: ttir, ttgir or mlir")->check(not_empty);
   verb->add_option("--loop", o->tune.loop, "rounds of all launches (1), back to back")
       ->check(CLI::Range(1, 1000000));

@@ -154,7 +154,8 @@ void put_lines(const Program& program, const KernelImage& image, const LaunchPro
 }
 
 void put_energy(const GpuParams& params, const PipeTotals& by_pipe, const TensorWork& tensor,
-                const LsuCounters& l1, const memory::MemoryCounters& m, run::LaunchReport& report) {
+                const LsuCounters& l1, const memory::MemoryCounters& m, double voltage_clock_hz,
+                run::LaunchReport& report) {
   using energy::GpuEvent;
   energy::EnergyMeter<GpuEvent> meter(energy::event_table(params.energy), params.energy.power);
   static constexpr std::pair<Pipe, GpuEvent> kPipes[] = {
@@ -176,7 +177,8 @@ void put_energy(const GpuParams& params, const PipeTotals& by_pipe, const Tensor
   meter.add(GpuEvent::kHbmReadByte, m.dram_read_bytes);
   meter.add(GpuEvent::kHbmWriteByte, m.dram_write_bytes);
   meter.add(GpuEvent::kHbmActivate, m.dram_activates);
-  for (const auto& e : meter.report(report.duration_ns, report.clock_mhz * 1e6).entries) {
+  const energy::Operation operation{report.duration_ns, report.clock_mhz * 1e6, voltage_clock_hz};
+  for (const auto& e : meter.report(operation).entries) {
     report.energy.push_back({e.component, e.microjoules});
   }
 }
@@ -197,7 +199,6 @@ void put_notes(const Program& program, run::LaunchReport& report) {
   if (program.shared_bytes > 0) notes.emplace_back("the driver's choice of the L1's carve-out");
   notes.emplace_back("constant-cache misses after an SM's first");
   notes.emplace_back("register bank conflicts");
-  notes.emplace_back("throttling of the clock");
 }
 
 }  // namespace
@@ -224,9 +225,18 @@ ChipTotals totals(const Chip& chip) {
   return t;
 }
 
+bool has_tensor_work(const Program& program, const KernelImage& image) {
+  for (std::size_t pc = 0; pc < program.code.size(); ++pc) {
+    const Action action = image.code[pc].action;
+    const bool is_product = action == Action::kMatrix || action == Action::kWgmma;
+    if (is_product && program.code[pc].mma.bits < 64) return true;
+  }
+  return false;
+}
+
 void fill_report(Chip& chip, const GpuParams& params, const Program& program,
                  const KernelImage& image, const LaunchProfile& profile, const Occupancy& occupancy,
-                 run::LaunchReport& report) {
+                 double voltage_clock_hz, run::LaunchReport& report) {
   ChipTotals t = totals(chip);
   const TensorWork tensor = count_tensor_work(program, image, profile);
   t.lsu.wavefronts += tensor.shared_bytes / kWavefrontBytes;
@@ -249,7 +259,7 @@ void fill_report(Chip& chip, const GpuParams& params, const Program& program,
         {"gpu.sm.sub", std::string(name(reason)), cycles, std::string(meaning(reason))});
   }
   put_lines(program, image, profile, report);
-  put_energy(params, by_pipe, tensor, t.lsu, m, report);
+  put_energy(params, by_pipe, tensor, t.lsu, m, voltage_clock_hz, report);
   put_notes(program, report);
   for (const memory::PartUse& part : chip.memory().use(report.cycles))
     report.memory.push_back({std::string(part.name), part.mean, part.busiest});

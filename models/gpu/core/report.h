@@ -17,10 +17,13 @@ struct ChipTotals {
 };
 ChipTotals totals(const Chip& chip);
 
+/// Whether a program has products that run at the clock's ceiling for tensor work: all but f64.
+bool has_tensor_work(const Program& program, const KernelImage& image);
+
 /// Fills the counters (names of the cases files), the ledger, the lines and the energy of a report
-/// whose cycles and time are known.
+/// whose cycles and time are known; `voltage_clock_hz`: see energy::Operation.
 void fill_report(Chip& chip, const GpuParams& params, const Program& program,
                  const KernelImage& image, const LaunchProfile& profile, const Occupancy& occupancy,
-                 run::LaunchReport& report);
+                 double voltage_clock_hz, run::LaunchReport& report);
 
 }  // namespace xpusim::gpu
