@@ -45,9 +45,10 @@ bool lower_tensormap_create(Lowering& l, const kernel::Op& op) {
   access(l, Opcode::kSts, "STS", b.constant(0), 0);
   std::uint32_t at = 0;
   auto write = [&](VReg value) {
+    const VReg first = first_thread(l, nullptr);
     MachineInstruction& i = access(l, Opcode::kSts, "STS", value, at += kWord);
     i.active_lanes = 1;
-    i.guard = first_thread(l, nullptr);
+    i.guard = first;
   };
   const Address tensor = address(l, *op.operands[1], 0);
   write(tensor.low);
