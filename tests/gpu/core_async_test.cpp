@@ -9,16 +9,6 @@
 namespace xpusim::gpu::test {
 namespace {
 
-Program make_program(std::vector<Instruction> code, int warps = 4) {
-  Program p;
-  p.name = "test";
-  p.num_warps = warps;
-  p.registers_per_thread = 16;
-  p.code = std::move(code);
-  p.code.push_back(op(Opcode::kExit));
-  return p;
-}
-
 MmaShape shape(int m, int n, int k, int bits, bool a_in_shared = false) {
   MmaShape s;
   s.m = static_cast<std::uint16_t>(m);

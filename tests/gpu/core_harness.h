@@ -17,6 +17,17 @@
 
 namespace xpusim::gpu::test {
 
+/// These instructions and an exit, of few registers.
+inline Program make_program(std::vector<Instruction> code, int warps = 4) {
+  Program p;
+  p.name = "test";
+  p.num_warps = warps;
+  p.registers_per_thread = 16;
+  p.code = std::move(code);
+  p.code.push_back(op(Opcode::kExit));
+  return p;
+}
+
 /// Parameters in which nothing but what a test sets takes time.
 inline SmParams plain_params() {
   SmParams p;

@@ -25,12 +25,7 @@ Instruction use(std::uint8_t mask) {
   return in;
 }
 Program program(std::vector<Instruction> code, int warps = 1, int vectors = 1, int sites = 1) {
-  Program p;
-  p.name = "test";
-  p.num_warps = warps;
-  p.registers_per_thread = 16;
-  p.code = std::move(code);
-  p.code.push_back(op(Opcode::kExit));
+  Program p = make_program(std::move(code), warps);
   for (int s = 0; s < sites; ++s) p.sites.push_back(row_layout(warps, vectors));
   return p;
 }

@@ -7,13 +7,7 @@ namespace xpusim::gpu::test {
 namespace {
 
 Program program(std::vector<Instruction> code, int warps = 1) {
-  Program p;
-  p.name = "test";
-  p.num_warps = warps;
-  p.registers_per_thread = 16;
-  p.code = std::move(code);
-  p.code.push_back(op(Opcode::kExit));
-  return p;
+  return make_program(std::move(code), warps);
 }
 
 std::vector<Instruction> repeat(Instruction in, int n) {

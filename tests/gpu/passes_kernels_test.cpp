@@ -85,7 +85,7 @@ TEST_P(PassesOnKernels, MakeTextThatReadsBack) {
 
 INSTANTIATE_TEST_SUITE_P(, PassesOnKernels,
                          testing::Values("traces/h200/cases.json", "traces/h200/ops_cases.json"),
-                         [](const auto& info) { return info.index == 0 ? "cases" : "ops"; });
+                         [](const auto& file) { return file.index == 0 ? "cases" : "ops"; });
 
 /// The text of a kernel says neither warps nor stages: any that fit can be asked for.
 TEST(PassesOnAnyTarget, TakeAnyNumberOfWarpsAndStages) {

@@ -116,7 +116,7 @@ struct Instruction {
   std::uint8_t reads = 7;               ///< scoreboard raised until the sources are read (7: none)
   std::uint32_t site = kNoSite;         ///< memory and control ops: site in the block's trace
   std::uint16_t vector = 0;             ///< memory ops: which register group (vector) of the tile
-  std::uint16_t width = 0;              ///< memory ops: bytes a lane
+  std::uint16_t width = 0;              ///< memory ops: bytes a lane; LDS of 0: switched off
   std::uint16_t copy = 0;               ///< memory ops: which of its site's copies (unrolled loops)
   std::int32_t target = -1;             ///< kBra: instruction index
   std::uint32_t line = 0;               ///< index into Program::lines

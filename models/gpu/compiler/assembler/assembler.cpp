@@ -8,7 +8,8 @@ namespace {
 
 constexpr int kFewestRegisters = 16;  ///< what the vendor's assembler reports at least
 
-/// Registers a thread of a block that must fit the chip. What needs more the vendor's assembler
+/// Registers a thread of a block that must fit the chip (64 K registers an SM, 255 a thread: CUDA
+/// C++ Programming Guide, compute capabilities 8.0 and 9.0). What needs more the vendor's assembler
 /// spills to local memory, whose traffic is not modelled.
 int most_registers(int warps) {
   constexpr int kOfInstruction = 255, kOfChip = 65536, kGranule = 8;

@@ -6,7 +6,8 @@
 namespace xpusim::gpu {
 namespace {
 
-/// Predicates that may wait through a loop: the others are computed where they are needed.
+/// Predicates that may wait through a loop: the others are computed where they are needed. Assumed,
+/// so that four of the seven are left for the body.
 constexpr int kHoistedPredicates = 3;
 
 std::vector<int> count_writes(const MachineCode& code, std::size_t first, std::size_t last) {

@@ -7,6 +7,9 @@
 
 namespace xpusim::gpu {
 
+/// The mnemonic of a load or store of 1, 2, 4, 8 or 16 bytes a lane.
+std::string_view memory_mnemonic(Opcode op, std::uint32_t bytes);
+
 /// Appends instructions to the current block of a program under construction.
 class Builder {
  public:

@@ -191,7 +191,7 @@ class Conversion {
       for (auto& w : words) w = b_.move(w);
       b_.code().tie(words);
     }
-    MachineInstruction& i = b_.emit(Opcode::kSts, shared_store_mnemonic(bytes), {}, {at},
+    MachineInstruction& i = b_.emit(Opcode::kSts, memory_mnemonic(Opcode::kSts, bytes), {}, {at},
                                     static_cast<std::uint32_t>(first));
     i.uses.insert(i.uses.end(), words.begin(), words.end());
     i.guard = guard;
@@ -205,7 +205,7 @@ class Conversion {
     std::vector<VReg> words(std::max(1u, bytes / 4));
     for (auto& w : words) w = b_.general();
     if (words.size() > 1) b_.code().tie(words);
-    MachineInstruction& i = b_.emit(Opcode::kLds, shared_load_mnemonic(bytes), {}, {at},
+    MachineInstruction& i = b_.emit(Opcode::kLds, memory_mnemonic(Opcode::kLds, bytes), {}, {at},
                                     static_cast<std::uint32_t>(first));
     i.defs.assign(words.begin(), words.end());
     i.width = static_cast<std::uint16_t>(bytes);

@@ -16,7 +16,7 @@ constexpr int kWarpsOfGroup = 4;
 /// Elements of k that one mma.sync takes: 32 bytes, but of f64 128.
 std::int64_t depth_of_mma(std::uint32_t bits) { return bits == 64 ? 16 : 256 / bits; }
 
-constexpr std::uint32_t kMatrixAlignment = 0x40000040;
+constexpr std::uint32_t kDescriptorHigh = 0x40000040;  ///< stride and swizzle of 128-byte rows
 
 using Registers = std::vector<VReg>;
 /// Place of an instruction's tile in the whole tile.
@@ -124,7 +124,7 @@ class Descriptors {
       address = uniform("UIADD3", {address}, static_cast<std::uint32_t>(view.offset));
     }
     const VReg shifted = uniform("USHF", {address}, 4);
-    first_ = {uniform("USGXT", {shifted}, 14), uniform("UMOV", {}, kMatrixAlignment)};
+    first_ = {uniform("USGXT", {shifted}, 14), uniform("UMOV", {}, kDescriptorHigh)};
   }
   /// Of one part; parts that were asked for before are copied.
   Registers part(const Place& place) {
@@ -180,8 +180,7 @@ std::vector<VReg> registers_of(const std::vector<Element>& elements) {
 /// The products of one warpgroup: instruction by instruction, k innermost.
 class WarpGroupDot {
  public:
-  WarpGroupDot(Lowering& l, const kernel::Op& op)
-      : l_(l), op_(op), a_(op.operands[0]->type), b_type_(op.operands[1]->type) {}
+  WarpGroupDot(Lowering& l, const kernel::Op& op) : l_(l), op_(op), a_(op.operands[0]->type) {}
 
   bool run() {
     const auto shape = instruction_shape(op_.result()->type);
@@ -271,7 +270,7 @@ class WarpGroupDot {
 
   Lowering& l_;
   const kernel::Op& op_;
-  const kernel::Type a_, b_type_;
+  const kernel::Type a_;
   std::int64_t rows_ = 0, n_ = 0, k_ = 0;
   bool fresh_ = false;
   std::optional<Descriptors> left_, right_;

@@ -12,21 +12,6 @@ namespace {
 
 constexpr std::uint32_t kWordBytes = 4;
 
-std::string_view load_mnemonic(std::uint32_t bytes) {
-  return bytes == 16  ? "LDG.E.128"
-         : bytes == 8 ? "LDG.E.64"
-         : bytes == 4 ? "LDG.E"
-         : bytes == 2 ? "LDG.E.U16"
-                      : "LDG.E.U8";
-}
-std::string_view store_mnemonic(std::uint32_t bytes) {
-  return bytes == 16  ? "STG.E.128"
-         : bytes == 8 ? "STG.E.64"
-         : bytes == 4 ? "STG.E"
-         : bytes == 2 ? "STG.E.U16"
-                      : "STG.E.U8";
-}
-
 /// Which element's bits a word of a vector holds; upper halves of 64-bit elements come second.
 Element element_of_word(Lowering& l, const Vectors& v, const std::vector<Element>& values,
                         std::uint32_t first, std::size_t word) {
@@ -70,8 +55,8 @@ void load_vector(Lowering& l, const kernel::Op& op, const Vectors& v, std::uint3
   if (v.words > 1) b.code().tie(words);
   if (guard != kNoVReg) initialise(l, v, words, other, first);
   MachineInstruction& i =
-      b.emit(Opcode::kLdg, load_mnemonic(v.bytes), {}, {at.low, at.high, l.descriptor()},
-             static_cast<std::uint32_t>(at.immediate));
+      b.emit(Opcode::kLdg, memory_mnemonic(Opcode::kLdg, v.bytes), {},
+             {at.low, at.high, l.descriptor()}, static_cast<std::uint32_t>(at.immediate));
   i.defs.assign(words.begin(), words.end());
   if (guard != kNoVReg) i.uses.insert(i.uses.end(), words.begin(), words.end());
   i.guard = guard;
@@ -236,8 +221,8 @@ bool lower_store(Lowering& l, const kernel::Op& op) {
     const VReg guard = store_guard(l, v, mask, v.first[n], !v.layout);
     const Address at = address(l, *op.operands[0], v.first[n]);
     const std::vector<VReg> words = stored_words(l, v, values, v.first[n]);
-    MachineInstruction& i = l.builder().emit(Opcode::kStg, store_mnemonic(v.bytes), {},
-                                             {at.low, at.high, l.descriptor()},
+    MachineInstruction& i = l.builder().emit(Opcode::kStg, memory_mnemonic(Opcode::kStg, v.bytes),
+                                             {}, {at.low, at.high, l.descriptor()},
                                              static_cast<std::uint32_t>(at.immediate));
     i.uses.insert(i.uses.end(), words.begin(), words.end());
     i.guard = guard;

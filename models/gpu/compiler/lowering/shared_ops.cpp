@@ -198,7 +198,7 @@ bool store_tile(Lowering& l, const kernel::Op& op, const kernel::Value& tile,
   for (const auto& v : access->vectors()) {
     const auto words = words_of(l, values, v.registers, element_bytes(tile.type));
     MachineInstruction& i =
-        l.builder().emit(Opcode::kSts, shared_store_mnemonic(access->bytes()), {},
+        l.builder().emit(Opcode::kSts, memory_mnemonic(Opcode::kSts, access->bytes()), {},
                          {v.address, access->base(l)}, static_cast<std::uint32_t>(v.immediate));
     i.uses.insert(i.uses.end(), words.begin(), words.end());
     i.guard = guard;
@@ -249,7 +249,7 @@ bool lower_local_load(Lowering& l, const kernel::Op& op) {
     for (auto& w : words) w = b.general();
     if (words.size() > 1) b.code().tie(words);
     MachineInstruction& i =
-        b.emit(Opcode::kLds, shared_load_mnemonic(access->bytes()), {},
+        b.emit(Opcode::kLds, memory_mnemonic(Opcode::kLds, access->bytes()), {},
                {v.address, access->base(l)}, static_cast<std::uint32_t>(v.immediate));
     i.defs.assign(words.begin(), words.end());
     i.width = static_cast<std::uint16_t>(access->bytes());

@@ -7,21 +7,6 @@ constexpr std::uint32_t kWordBytes = 4;
 
 }  // namespace
 
-std::string_view shared_store_mnemonic(std::uint32_t bytes) {
-  return bytes == 16  ? "STS.128"
-         : bytes == 8 ? "STS.64"
-         : bytes == 4 ? "STS"
-         : bytes == 2 ? "STS.U16"
-                      : "STS.U8";
-}
-std::string_view shared_load_mnemonic(std::uint32_t bytes) {
-  return bytes == 16  ? "LDS.128"
-         : bytes == 8 ? "LDS.64"
-         : bytes == 4 ? "LDS"
-         : bytes == 2 ? "LDS.U16"
-                      : "LDS.U8";
-}
-
 MachineInstruction& store_shared(Lowering& l, VReg address, std::vector<VReg> words,
                                  std::uint32_t slot, std::uint32_t bytes) {
   Builder& b = l.builder();
@@ -30,8 +15,8 @@ MachineInstruction& store_shared(Lowering& l, VReg address, std::vector<VReg> wo
     for (auto& w : words) w = b.move(w);
     b.code().tie(words);
   }
-  MachineInstruction& i =
-      b.emit(Opcode::kSts, shared_store_mnemonic(bytes), {}, {address, l.shared_base()}, slot);
+  MachineInstruction& i = b.emit(Opcode::kSts, memory_mnemonic(Opcode::kSts, bytes), {},
+                                 {address, l.shared_base()}, slot);
   i.uses.insert(i.uses.end(), words.begin(), words.end());
   i.width = static_cast<std::uint16_t>(bytes);
   i.effect = MemoryEffect::kSharedStore;
@@ -45,8 +30,8 @@ std::vector<VReg> load_shared(Lowering& l, VReg address, std::uint32_t words, st
   std::vector<VReg> loaded(words);
   for (auto& w : loaded) w = b.general();
   if (words > 1) b.code().tie(loaded);
-  MachineInstruction& i =
-      b.emit(Opcode::kLds, shared_load_mnemonic(bytes), {}, {address, l.shared_base()}, slot);
+  MachineInstruction& i = b.emit(Opcode::kLds, memory_mnemonic(Opcode::kLds, bytes), {},
+                                 {address, l.shared_base()}, slot);
   i.defs.assign(loaded.begin(), loaded.end());
   i.width = static_cast<std::uint16_t>(bytes);
   i.effect = MemoryEffect::kSharedLoad;

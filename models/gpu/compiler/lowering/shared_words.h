@@ -7,9 +7,6 @@
 
 namespace xpusim::gpu {
 
-/// STS and LDS of so many bytes a lane.
-std::string_view shared_store_mnemonic(std::uint32_t bytes);
-std::string_view shared_load_mnemonic(std::uint32_t bytes);
 /// Stores a lane's words (1, 2 or 4 of 32 bits, or one that counts for `bytes` 1 or 2) to shared
 /// memory. `slot` tells apart addresses that differ by an immediate.
 MachineInstruction& store_shared(Lowering& l, VReg address, std::vector<VReg> words,
