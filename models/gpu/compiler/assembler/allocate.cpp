@@ -13,13 +13,18 @@ struct Interval {
   bool used() const { return begin <= end; }
 };
 
-/// How long sources of special functions, shuffles and copies, which read late, stay untouched:
+/// How long sources of special functions and shuffles, which read late, stay untouched:
 /// reusing them at once would cost a wait. In half positions; chosen so that registers of measured
 /// softmax kernels agree.
 constexpr std::size_t kLinger = 2 * 12 + 1;
 
+/// The same of asynchronous copies' addresses (in the measured listings they are seldom written
+/// again sooner).
+constexpr std::size_t kLingerOfCopy = 2 * 4 + 1;
+
 std::size_t linger(Opcode op) {
-  return op == Opcode::kMufu || op == Opcode::kShfl || op == Opcode::kLdgsts ? kLinger : 0;
+  if (op == Opcode::kLdgsts) return kLingerOfCopy;
+  return op == Opcode::kMufu || op == Opcode::kShfl ? kLinger : 0;
 }
 
 /// Wider groups of registers (accumulators of wgmma) begin at multiples of this.

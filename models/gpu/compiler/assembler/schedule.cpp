@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/gpu/compiler/assembler/dependence_graph.h"
+#include "models/gpu/compiler/assembler/liveness.h"
 
 namespace xpusim::gpu {
 namespace {
@@ -13,11 +14,13 @@ namespace {
 /// loads are under way, not so far that registers fill with what is used much later.
 constexpr std::size_t kWindow = 64;
 
-/// Registers alive while a block is put in order, counted as instructions are placed. The
-/// destination of a vector load takes all its registers at once, when the first of them is written.
+/// Registers alive while a block is put in order, counted as instructions are placed: from those
+/// that are alive at its begin (`in`) to those alive at its end (`out`). The destination of a
+/// vector load takes all its registers at once, when the first of them is written.
 class Pressure {
  public:
-  Pressure(const MachineCode& code, const MachineBlock& block)
+  Pressure(const MachineCode& code, const MachineBlock& block, const std::vector<bool>& in,
+           const std::vector<bool>& out)
       : code_(code),
         left_(code.registers.size()),
         alive_(code.registers.size()),
@@ -29,6 +32,11 @@ class Pressure {
         if (code.tuple_of[r] >= 0) whole_[static_cast<std::size_t>(code.tuple_of[r])] = true;
       }
     }
+    for (VReg r = 0; r < left_.size(); ++r) {
+      if (out[r]) ++left_[r];  // never the last touch
+      if (in[r]) begin(r);
+    }
+    peak_ = general();
   }
   /// Change of the number of live registers of a file if this instruction were next.
   int change(const MachineInstruction& i, RegFile file) const {
@@ -198,11 +206,12 @@ std::vector<bool> may_run_ahead(const MachineBlock& block, const std::vector<Nod
 /// load.
 class Scheduler {
  public:
-  Scheduler(const MachineCode& code, const MachineBlock& block, const CompilerParams& params,
+  Scheduler(const MachineCode& code, const MachineBlock& block, const std::vector<bool>& live_in,
+            const std::vector<bool>& live_out, const CompilerParams& params,
             const ScheduleGoal& goal)
       : block_(block),
         graph_(code, block, params, goal.loads_flow ? params.memory_guess : params.load_guess),
-        pressure_(code, block),
+        pressure_(code, block, live_in, live_out),
         budget_(goal.budget),
         window_(goal.loads_flow ? block.code.size() : kWindow),
         comfortable_(goal.budget == kNoBudget ? full_occupancy_budget(params) : 0),
@@ -318,8 +327,10 @@ int full_occupancy_budget(const CompilerParams& params) {
 
 ScheduleResult schedule(MachineCode& code, const CompilerParams& params, const ScheduleGoal& goal) {
   ScheduleResult result;
-  for (auto& block : code.blocks) {
-    Scheduler scheduler(code, block, params, goal);
+  const Liveness live = find_liveness(code);
+  for (std::size_t b = 0; b < code.blocks.size(); ++b) {
+    MachineBlock& block = code.blocks[b];
+    Scheduler scheduler(code, block, live.in[b], live.out[b], params, goal);
     const std::vector<std::uint32_t> order = scheduler.run();
     result.peak = std::max(result.peak, scheduler.peak());
     result.length += scheduler.length();

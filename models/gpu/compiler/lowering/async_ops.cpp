@@ -57,8 +57,8 @@ class CopyMasks {
   std::map<VReg, VReg> known_;
 };
 
-/// After a barrier, and before the first copy that follows it, the vendor's compiler places three
-/// loads that are switched off (in all measured listings with cp.async for sm_90).
+/// Before the first copy, and before the first that follows a barrier, the vendor's compiler places
+/// three loads that are switched off (in all measured listings with cp.async for sm_90).
 void switched_off_loads(Lowering& l) {
   constexpr int kLoads = 3;
   for (int n = 0; n < kLoads; ++n) {
@@ -84,10 +84,9 @@ bool lower_async_copy(Lowering& l, const kernel::Op& op) {
     const std::uint32_t elements = v.elements * access->bytes() / v.bytes;
     if (!cut_access(l, op, pointers, mask, elements, v)) return false;
   }
-  if (l.shared_plan().barrier_before(op)) {
-    l.barrier();
-    switched_off_loads(l);
-  }
+  const bool after_barrier = l.shared_plan().barrier_before(op);
+  if (after_barrier) l.barrier();
+  if (l.take_first_copy() || after_barrier) switched_off_loads(l);
   std::map<std::uint32_t, const SharedAccess::Vector*> to;
   for (const auto& vector : access->vectors()) to[vector.registers[0]] = &vector;
   std::map<VReg, VReg> addresses;

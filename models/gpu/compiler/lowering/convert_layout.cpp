@@ -7,15 +7,60 @@
 
 #include "models/gpu/compiler/lowering/elementwise.h"
 #include "models/gpu/compiler/lowering/shared_words.h"
+#include "models/gpu/compiler/lowering/tile_access.h"
+#include "sim/kernel/analysis/exchange_layout.h"
 
 namespace xpusim::gpu {
 namespace {
 
-constexpr std::uint32_t kMostBytes = 16;  ///< a shared-memory instruction moves for a lane
-
 std::uint32_t bits_of(const kernel::Type type) {
   return type->is_pointer_like() ? 64 : std::max(8, kernel::bit_width(type->dtype));
 }
+
+/// What the threads of one layout move in a round.
+class ExchangeSide {
+ public:
+  ExchangeSide(const kernel::LinearLayout& whole, const kernel::ExchangeLayout& exchange)
+      : layout_(whole) {
+    layout_.registers.clear();
+    std::vector<std::pair<std::int64_t, std::uint32_t>> moved;
+    for (std::uint32_t bit = 0; bit < whole.registers.size(); ++bit) {
+      if ((whole.copy_registers() >> bit & 1) != 0) continue;
+      const kernel::Basis& basis = whole.registers[bit];
+      if (const std::uint32_t round = exchange.round(basis)) {
+        rounds_.emplace_back(round, 1u << bit);
+      } else {
+        moved.emplace_back(exchange.shared.unpadded(basis), bit);
+      }
+    }
+    // Elements of a word come first, the others in their order.
+    constexpr std::int64_t kWordBytes = 4;
+    std::stable_sort(moved.begin(), moved.end(), [&](const auto& a, const auto& b) {
+      return std::min(a.first, kWordBytes) < std::min(b.first, kWordBytes);
+    });
+    for (const auto& [offset, bit] : moved) {
+      bits_.push_back(1u << bit);
+      layout_.registers.push_back(whole.registers[bit]);
+    }
+  }
+  /// Of a round's registers.
+  const kernel::LinearLayout& layout() const { return layout_; }
+  /// Their numbers in the whole layout.
+  std::vector<std::uint32_t> registers(std::uint32_t round) const {
+    std::uint32_t first = 0;
+    for (const auto& [number, bit] : rounds_) first |= (number & round) != 0 ? bit : 0;
+    std::vector<std::uint32_t> list{first};
+    for (std::uint32_t bit : bits_) {
+      for (std::size_t n = 0, count = list.size(); n < count; ++n) list.push_back(list[n] | bit);
+    }
+    return list;
+  }
+
+ private:
+  kernel::LinearLayout layout_;
+  std::vector<std::uint32_t> bits_;  ///< [bit of a round's register] of the whole layout's
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> rounds_;  ///< round number, register bit
+};
 
 class Conversion {
  public:
@@ -128,96 +173,47 @@ class Conversion {
     return chosen;
   }
 
-  /// Elements that both layouts keep side by side in registers move as one.
-  std::uint32_t common_elements() const {
-    std::uint32_t common = 1;
-    for (const kernel::Basis& basis : from_.registers) {
-      const bool moves = std::any_of(basis.begin(), basis.end(), [](auto x) { return x != 0; });
-      const bool both =
-          std::find(to_.registers.begin(), to_.registers.end(), basis) != to_.registers.end();
-      if (moves && both && common * 2 * bits_ <= kMostBytes * 8) common *= 2;
-    }
-    return common;
-  }
-
-  VReg address(std::uint32_t which) {
-    const VReg tid = l_.index_math().tid();
-    const VReg lane = b_.value(Opcode::kAlu, "LOP3", {tid}, 0x1f | which << 8);
-    const VReg warp = b_.value(Opcode::kAlu, "SHF.R", {tid}, 5 | which << 8);
-    const VReg row = b_.value(Opcode::kAlu, "LOP3", {warp, lane}, which);
-    const VReg swizzled = b_.value(Opcode::kAlu, "LOP3", {row, lane}, 0x78 | which);
-    return b_.value(Opcode::kAlu, "LEA", {swizzled, l_.shared_base()}, which);
-  }
-
+  /// In rounds, where both layouts keep a part of the tile in other registers than the rest.
   std::vector<Element> through_shared_memory(const std::vector<Element>& source) {
-    const auto stored = own_registers(from_), loaded = own_registers(to_);
-    const std::uint32_t together = common_elements();
-    const std::uint32_t bytes = std::max(1u, together * bits_ / 8);
-    std::int64_t elements = 1;
-    for (auto extent : to_.shape) elements *= extent;
-    l_.use_shared(elements * bits_ / 8);
-    if (l_.take_shared_dirty()) barrier();
-    const VReg to_store = address(0);
-    const std::uint32_t idle = from_.copy_lanes() | from_.copy_warps() << 5;
-    const VReg guard = idle == 0 ? kNoVReg : l_.tid_bits_clear(idle);
-    for (std::size_t first = 0; first < stored.size(); first += together) {
-      store(source, stored, first, together, bytes, to_store, guard);
+    constexpr int kFirstWithLdsm = 75, kFirstWithStsm = 90;
+    const kernel::ExchangeLayout exchange = kernel::exchange_layout(
+        from_, to_, bits_, {l_.capability() >= kFirstWithStsm, l_.capability() >= kFirstWithLdsm});
+    const ExchangeSide stored(from_, exchange), loaded(to_, exchange);
+    l_.use_shared(exchange.shared.bytes);
+    std::vector<Element> result(to_.register_count());
+    for (std::uint32_t round = 0; round < exchange.rounds; ++round) {
+      if (l_.take_shared_dirty()) l_.barrier();
+      store(stored, exchange, source, round);
+      barrier_before_loads(l_);
+      load(loaded, exchange, round, result);
     }
-    barrier();
-    const VReg to_load = address(1);
-    std::vector<Element> own;
-    for (std::size_t first = 0; first < loaded.size(); first += together) {
-      load(first, together, bytes, to_load, own);
-    }
-    return spread(own);
+    for (std::uint32_t r = 0; r < result.size(); ++r) result[r] = result[r & ~to_.copy_registers()];
+    return result;
   }
-
-  void store(const std::vector<Element>& source, const std::vector<std::uint32_t>& registers,
-             std::size_t first, std::uint32_t count, std::uint32_t bytes, VReg at, VReg guard) {
-    std::vector<VReg> words;
-    const std::uint32_t a_word = std::max(1u, 32 / bits_);
-    for (std::uint32_t e = 0; e < count; e += a_word) {
-      VReg word = l_.in_register(source[registers[first + e]]);
-      const Element& lowest = source[registers[first + e]];
-      for (std::uint32_t n = 1; n < a_word && e + n < count; ++n) {
-        const Element& next = source[registers[first + e + n]];
-        if (!next.is_constant() && next.reg == lowest.reg) continue;
-        word = b_.value(Opcode::kAlu, "PRMT", {word, l_.in_register(next)}, n);
-      }
-      words.push_back(word);
-      if (bits_ > 32) words.push_back(l_.high_half(lowest));
-    }
-    if (words.size() > 1 && !b_.code().tie(words)) {
-      for (auto& w : words) w = b_.move(w);
-      b_.code().tie(words);
-    }
-    MachineInstruction& i = b_.emit(Opcode::kSts, memory_mnemonic(Opcode::kSts, bytes), {}, {at},
-                                    static_cast<std::uint32_t>(first));
-    i.uses.insert(i.uses.end(), words.begin(), words.end());
-    i.guard = guard;
-    i.width = static_cast<std::uint16_t>(bytes);
-    i.active_lanes = static_cast<std::uint8_t>(
-        guard == kNoVReg ? 0 : kWarpLanes >> std::popcount(from_.copy_lanes()));
-    i.effect = MemoryEffect::kSharedStore;
-  }
-  void load(std::size_t first, std::uint32_t count, std::uint32_t bytes, VReg at,
-            std::vector<Element>& own) {
-    std::vector<VReg> words(std::max(1u, bytes / 4));
-    for (auto& w : words) w = b_.general();
-    if (words.size() > 1) b_.code().tie(words);
-    MachineInstruction& i = b_.emit(Opcode::kLds, memory_mnemonic(Opcode::kLds, bytes), {}, {at},
-                                    static_cast<std::uint32_t>(first));
-    i.defs.assign(words.begin(), words.end());
-    i.width = static_cast<std::uint16_t>(bytes);
-    i.effect = MemoryEffect::kSharedLoad;
-    for (std::uint32_t e = 0; e < count; ++e) {
-      const std::size_t word = e * bits_ / 32;
-      own.push_back({words[word], 0, bits_ < 32 ? e * bits_ % 32 : 0,
-                     bits_ > 32 ? words[word + 1] : kNoVReg});
+  void store(const ExchangeSide& side, const kernel::ExchangeLayout& exchange,
+             const std::vector<Element>& source, std::uint32_t round) {
+    std::vector<Element> values;
+    for (std::uint32_t r : side.registers(round)) values.push_back(source[r]);
+    const kernel::LinearLayout& layout = side.layout();
+    const auto rows = exchange.store == kernel::ExchangeAccess::kVectors
+                          ? std::nullopt
+                          : matrix_rows(layout, exchange.shared);
+    if (rows) {
+      store_matrices(l_, layout, exchange.shared, *rows, values, {});
+    } else {
+      store_vectors(l_, layout, exchange.shared, values, {});
     }
   }
-  void barrier() {
-    b_.emit(Opcode::kBar, "BAR.SYNC.DEFER_BLOCKING", {}, {}).effect = MemoryEffect::kBarrier;
+  void load(const ExchangeSide& side, const kernel::ExchangeLayout& exchange, std::uint32_t round,
+            std::vector<Element>& result) {
+    const kernel::LinearLayout& layout = side.layout();
+    const auto rows = exchange.load == kernel::ExchangeAccess::kVectors
+                          ? std::nullopt
+                          : matrix_rows(layout, exchange.shared);
+    const std::vector<Element> values = rows ? load_matrices(l_, layout, exchange.shared, *rows, {})
+                                             : load_vectors(l_, layout, exchange.shared, {});
+    const std::vector<std::uint32_t> registers = side.registers(round);
+    for (std::size_t n = 0; n < values.size(); ++n) result[registers[n]] = values[n];
   }
 
   Lowering& l_;

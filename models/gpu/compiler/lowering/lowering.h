@@ -7,6 +7,7 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "models/gpu/compiler/compiler.h"
@@ -109,6 +110,8 @@ class Lowering {
   bool take_shared_dirty();
   /// All threads of the block meet.
   void barrier();
+  /// Whether no asynchronous copy has been lowered yet; there is one from now on.
+  bool take_first_copy() { return !std::exchange(copies_, true); }
   /// Whether the uniform datapath computes an integer.
   bool is_uniform(const kernel::Value& value) const { return uniform_.contains(value); }
   /// A closed form without coordinates in a uniform register.
@@ -198,7 +201,7 @@ class Lowering {
   std::map<Element, VReg> extracted_;
   VReg descriptor_ = kNoVReg, shared_base_ = kNoVReg;
   std::int64_t shared_bytes_ = 0;
-  bool shared_dirty_ = false;
+  bool shared_dirty_ = false, copies_ = false;
 };
 
 }  // namespace xpusim::gpu

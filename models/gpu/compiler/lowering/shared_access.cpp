@@ -11,49 +11,53 @@ constexpr std::uint32_t kWavefrontBytes = 128;
 
 }  // namespace
 
+SharedAccess::SharedAccess(Lowering& l, const kernel::LinearLayout& layout,
+                           const kernel::SharedLayout& shared, const BufferView& view,
+                           std::uint32_t most_bytes)
+    : view_(view) {
+  const kernel::SharedVector vector = kernel::shared_vector(layout, shared, most_bytes);
+  bytes_ = vector.elements * static_cast<std::uint32_t>(shared.element_bytes);
+  const std::uint32_t fewest = std::max(1u, bytes_ * kWarpLanes / kWavefrontBytes);
+  const std::uint32_t passes = kernel::shared_wavefronts(layout, shared, vector.elements);
+  extra_passes_ = static_cast<std::uint8_t>(passes > fewest ? passes - fewest : 0);
+
+  std::vector<std::int64_t> images;
+  for (const auto* bases : {&layout.lanes, &layout.warps}) {
+    for (const kernel::Basis& b : *bases) images.push_back(shared.unpadded(b));
+  }
+  std::int64_t set_by_threads = 0;
+  for (std::int64_t image : images) set_by_threads |= image;
+  const VReg thread = l.index_math().thread_offset(images);
+  for (std::uint32_t first = 0; first < layout.register_count(); ++first) {
+    if ((first & (layout.copy_registers() | vector.register_bits)) != 0) continue;
+    Vector v;
+    std::vector<std::pair<std::int64_t, std::uint32_t>> order;
+    for (std::uint32_t r = first;; r = ((r | ~vector.register_bits) + 1) & vector.register_bits) {
+      const std::uint32_t reg = first | (r & vector.register_bits);
+      order.emplace_back(shared.offset(layout.at(reg, 0, 0)), reg);
+      if ((reg & vector.register_bits) == vector.register_bits) break;
+    }
+    std::sort(order.begin(), order.end());
+    for (const auto& [offset, reg] : order) v.registers.push_back(reg);
+    const std::int64_t offset = shared.unpadded(layout.at(first, 0, 0));
+    const std::int64_t crossed = offset & set_by_threads;
+    v.immediate = shared.offset(layout.at(first, 0, 0)) - crossed + view.offset;
+    v.address = l.index_math().exclusive_or(thread, crossed);
+    vectors_.push_back(std::move(v));
+  }
+}
+
 std::optional<SharedAccess> SharedAccess::make(Lowering& l, const kernel::Op& op, kernel::Type tile,
                                                kernel::Type buffer, const BufferView& view,
                                                std::uint32_t most_bytes) {
   const kernel::LinearLayout* layout = l.layout(tile, op);
   if (!layout) return std::nullopt;
-  auto shared = kernel::shared_layout(buffer, op.text);
+  const auto shared = kernel::shared_layout(buffer, op.text);
   if (!shared) {
     l.error(op, shared.error().list().front().message);
     return std::nullopt;
   }
-  SharedAccess access;
-  access.view_ = view;
-  const kernel::SharedVector vector = kernel::shared_vector(*layout, *shared, most_bytes);
-  access.bytes_ = vector.elements * static_cast<std::uint32_t>(shared->element_bytes);
-  const std::uint32_t fewest = std::max(1u, access.bytes_ * kWarpLanes / kWavefrontBytes);
-  const std::uint32_t passes = kernel::shared_wavefronts(*layout, *shared, vector.elements);
-  access.extra_passes_ = static_cast<std::uint8_t>(passes > fewest ? passes - fewest : 0);
-
-  std::vector<std::int64_t> images;
-  for (const auto* bases : {&layout->lanes, &layout->warps}) {
-    for (const kernel::Basis& b : *bases) images.push_back(shared->unpadded(b));
-  }
-  std::int64_t set_by_threads = 0;
-  for (std::int64_t image : images) set_by_threads |= image;
-  const VReg thread = l.index_math().thread_offset(images);
-  for (std::uint32_t first = 0; first < layout->register_count(); ++first) {
-    if ((first & (layout->copy_registers() | vector.register_bits)) != 0) continue;
-    Vector v;
-    std::vector<std::pair<std::int64_t, std::uint32_t>> order;
-    for (std::uint32_t r = first;; r = ((r | ~vector.register_bits) + 1) & vector.register_bits) {
-      const std::uint32_t reg = first | (r & vector.register_bits);
-      order.emplace_back(shared->offset(layout->at(reg, 0, 0)), reg);
-      if ((reg & vector.register_bits) == vector.register_bits) break;
-    }
-    std::sort(order.begin(), order.end());
-    for (const auto& [offset, reg] : order) v.registers.push_back(reg);
-    const std::int64_t offset = shared->unpadded(layout->at(first, 0, 0));
-    const std::int64_t crossed = offset & set_by_threads;
-    v.immediate = shared->offset(layout->at(first, 0, 0)) - crossed + view.offset;
-    v.address = l.index_math().exclusive_or(thread, crossed);
-    access.vectors_.push_back(std::move(v));
-  }
-  return access;
+  return SharedAccess(l, *layout, *shared, view, most_bytes);
 }
 
 VReg SharedAccess::base(Lowering& l) const {

@@ -15,7 +15,10 @@ namespace xpusim::gpu {
 /// ors; vectors that differ in bits that no thread sets are told apart by immediates.
 class SharedAccess {
  public:
-  /// Null after an error, which has been reported. `most_bytes` a lane and instruction.
+  /// `most_bytes` a lane and instruction.
+  SharedAccess(Lowering& l, const kernel::LinearLayout& layout, const kernel::SharedLayout& shared,
+               const BufferView& view, std::uint32_t most_bytes);
+  /// Null after an error, which has been reported.
   static std::optional<SharedAccess> make(Lowering& l, const kernel::Op& op, kernel::Type tile,
                                           kernel::Type buffer, const BufferView& view,
                                           std::uint32_t most_bytes);
