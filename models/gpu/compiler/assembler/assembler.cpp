@@ -107,7 +107,7 @@ void assemble(MachineCode code, const CompilerParams& params, Program& program) 
   simplify(code);
   balance_pipes(code);
   const int most = most_registers(program.num_warps);
-  const Placed placed = place(code, params, most);
+  const Placed placed = place(code, params, most, program.num_warps);
   const Allocation& where = placed.where;
   std::vector<std::int32_t> first;
   for (const auto& block : placed.code.blocks) {

@@ -66,7 +66,7 @@ struct Placed {
 /// registers that are needed anyway allow, which stands if it saves waiting for memory.
 /// With more than `most` registers a thread (those of an instruction, or of a block that must fit
 /// the chip) it goes on with ever smaller budgets.
-Placed place(const MachineCode& code, const CompilerParams& params, int most);
+Placed place(const MachineCode& code, const CompilerParams& params, int most, int warps);
 
 /// Sets stall counts for fixed-latency results and scoreboards for the others.
 void set_control(std::vector<Instruction>& code, const CompilerParams& params);

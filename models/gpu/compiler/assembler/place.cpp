@@ -8,6 +8,7 @@ namespace {
 
 constexpr int kGranule = 8;  ///< the chip hands out registers a thread in units of eight
 constexpr int kAttempts = 8;
+constexpr int kOfChip = 65536;          ///< registers an SM has
 constexpr double kWorthFlowing = 0.96;  ///< of the length at most, for loads to flow
 constexpr int kWithinReach = 4;         ///< registers too many that reordering may still save
 
@@ -26,7 +27,7 @@ Placed attempt(const MachineCode& code, const CompilerParams& params, const Sche
 
 }  // namespace
 
-Placed place(const MachineCode& code, const CompilerParams& params, int most) {
+Placed place(const MachineCode& code, const CompilerParams& params, int most, int warps) {
   const int full = full_occupancy_budget(params);
   Placed best = attempt(code, params, {}, true);
   int budget = best.schedule.peak;
@@ -36,6 +37,7 @@ Placed place(const MachineCode& code, const CompilerParams& params, int most) {
     Placed tight = attempt(code, params, {.budget = n}, true);
     if (static_cast<double>(tight.schedule.length) > limit) continue;
     if (n == full) lingering = tight.schedule.peak > full + kWithinReach;
+    if (tight.schedule.peak > n + kWithinReach) continue;
     budget = n;
     best = std::move(tight);
   }
@@ -46,11 +48,21 @@ Placed place(const MachineCode& code, const CompilerParams& params, int most) {
     Placed smaller = attempt(code, params, {.budget = budget - n}, lingering);
     if (smaller.where.general < best.where.general) best = std::move(smaller);
   }
-  Placed flowing =
-      attempt(code, params, {.budget = best.schedule.peak, .loads_flow = true}, lingering);
   const auto granted = [&](const Placed& p) {
     return round_up(p.where.general + static_cast<int>(params.reserved_registers));
   };
+  const auto blocks = [&](const Placed& p) { return kOfChip / (granted(p) * kWarpLanes * warps); };
+  if (granted(best) > round_up(full)) {
+    const int same =
+        kOfChip / (std::max(1, blocks(best)) * kWarpLanes * warps) / kGranule * kGranule;
+    const int room = std::min(same, most) - reserved;
+    Placed roomy = attempt(code, params, {.budget = room}, lingering);
+    if (blocks(roomy) >= blocks(best) && roomy.schedule.length < best.schedule.length) {
+      best = std::move(roomy);
+    }
+  }
+  Placed flowing =
+      attempt(code, params, {.budget = best.schedule.peak, .loads_flow = true}, lingering);
   const double worth = static_cast<double>(best.schedule.memory_length) * kWorthFlowing;
   const bool shorter = static_cast<double>(flowing.schedule.memory_length) < worth;
   if (shorter && granted(flowing) <= granted(best)) best = std::move(flowing);
