@@ -133,7 +133,7 @@ TEST(Assembler, LoadsOfValuesThatStayAliveFlowAheadOfTheirUses) {
   EXPECT_GE(loads_up_front(flowing), 12);
   EXPECT_LE(second.peak, first.peak + 1);
   EXPECT_LT(second.memory_length, first.memory_length);
-  const Placed placed = place(kept_loads(16), {}, 255);
+  const Placed placed = place(kept_loads(16), {}, 255, 4);
   EXPECT_GE(loads_up_front(placed.code), 12);
 }
 
