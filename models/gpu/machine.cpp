@@ -11,6 +11,7 @@
 #include "models/gpu/compiler/passes/passes.h"
 #include "models/gpu/core/block_execution.h"
 #include "models/gpu/core/chip.h"
+#include "models/gpu/core/recording.h"
 #include "models/gpu/core/report.h"
 #include "models/gpu/core/sm_tracer.h"
 #include "sim/kernel/op_info.h"
@@ -50,6 +51,29 @@ class ChipTracer {
   std::vector<std::unique_ptr<SmTracer>> tracers_;
   std::size_t untraced_ = 0;
 };
+
+/// What `view` asks for, of a launch on an SM that there is.
+std::unique_ptr<SmRecorder> start_recorder(const run::LaunchOptions& options, Chip& chip,
+                                           std::size_t instructions) {
+  if (!options.record) return nullptr;
+  SmRecorder::Window window;
+  window.first = options.record->first_cycle;
+  window.cycles = options.record->cycles;
+  auto recorder = std::make_unique<SmRecorder>(window, instructions);
+  chip.sms()[options.record->core]->record_with(recorder.get());
+  return recorder;
+}
+
+/// Whether there was anything to record.
+Expected<void> check_recorded(const SmRecorder& recorder, const Sm& sm, std::uint32_t number,
+                              std::uint64_t cycles) {
+  if (sm.blocks_run() == 0)
+    return fail({"--sm", 0, 0}, fmt::format("SM {} got no block of this launch", number));
+  if (recorder.end() > recorder.first()) return {};
+  return fail({"--at", 0, 0},
+              fmt::format("SM {} does nothing at cycle {} or later (the launch takes {} cycles)",
+                          number, recorder.first(), cycles));
+}
 
 std::uint64_t block_count(const exec::Launch& launch) {
   std::uint64_t n = 1;
@@ -198,6 +222,10 @@ Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::De
   if (!image) return fail(std::move(image.error()));
   const Occupancy fit = occupancy(params_.sm, *program);
   if (auto ok = check_fit(launch, *program, fit); !ok) return fail(std::move(ok.error()));
+  const auto sms = static_cast<std::uint32_t>(params_.sm.count);
+  if (options.record && options.record->core >= sms)
+    return fail({"--sm", 0, 0}, fmt::format("there is no SM {}: {} has {}, from 0",
+                                            options.record->core, name_, sms));
 
   const Job job{launch, memory, options, *prepared, *program, *image, fit};
   return options.clock_hz ? simulate_at_given_clock(job) : simulate_at_own_clock(job);
@@ -268,6 +296,7 @@ Expected<run::LaunchReport> Machine::simulate(const Job& job, const Clocks& cloc
   }
   ChipTracer tracer(options, domain.scheduler().clock(), chip,
                     static_cast<std::size_t>(fit.blocks));
+  const auto recorder = start_recorder(options, chip, program.code.size());
   engine::SystemRunner runner({&domain});
   auto ran = runner.run([&] { return chip.dispatcher().finished() || blocks.failed(); });
   if (blocks.error()) return fail(blocks.error()->line, blocks.error()->message);
@@ -287,6 +316,14 @@ Expected<run::LaunchReport> Machine::simulate(const Job& job, const Clocks& cloc
       compulsory_bytes(work, memory, cached, chip.memory().most_dirty_bytes());
   fill_report(chip, params_, program, image, profile, fit, clocks.voltage_hz, report);
   tracer.note(report);
+  if (recorder) {
+    recorder->finish();
+    const std::uint32_t sm = options.record->core;
+    if (auto ok = check_recorded(*recorder, *chip.sms()[sm], sm, report.cycles); !ok)
+      return fail(std::move(ok.error()));
+    report.recording = to_json(
+        *recorder, {program, image, profile, fit, memory, *launch.module, sm, chip.sms().size()});
+  }
   return report;
 }
 
@@ -323,6 +360,7 @@ run::Family family() {
   f.compile = compile_kernel;
   f.create = create;
   f.traces = true;
+  f.records = true;
   f.params = document_params;
   return f;
 }

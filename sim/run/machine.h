@@ -70,6 +70,7 @@ struct LaunchReport {
   std::vector<std::string> notes;            ///< what was not modelled, by name
   std::uint64_t simulated_instructions = 0;  ///< warp instructions, bundles
   std::uint64_t simulated_messages = 0;
+  std::string recording;  ///< as LaunchOptions::record asked: JSON, of the family's own kind
 };
 
 /// The machine's limits, for percentages and bounds.
@@ -81,12 +82,20 @@ struct Peaks {
   std::optional<double> dollars_per_hour;
 };
 
+/// What a launch is to keep for a page about it: what one core (an SM) did in a window of cycles.
+struct RecordRequest {
+  std::uint32_t core = 0;
+  std::optional<std::uint64_t> first_cycle;  ///< absent: when the core gets its first work
+  std::uint64_t cycles = 20'000;
+};
+
 struct LaunchOptions {
   bool values = true;
   bool warm_caches = false;               ///< caches keep what the last launch left
   std::optional<std::uint64_t> clock_hz;  ///< core clock; absent: the machine's own
   trace::Sink* trace = nullptr;
   std::uint64_t trace_start_fs = 0;  ///< where this launch begins in the trace
+  std::optional<RecordRequest> record;
 };
 
 class Machine {
@@ -116,7 +125,8 @@ struct Family {
   Expected<kernel::Module> (*compile)(kernel::Module kernel, const Schedule& schedule) = nullptr;
   Expected<std::unique_ptr<Machine>> (*create)(const config::Node& config,
                                                const std::string& name) = nullptr;
-  bool traces = false;  ///< its machines write to LaunchOptions::trace
+  bool traces = false;   ///< its machines write to LaunchOptions::trace
+  bool records = false;  ///< its machines follow LaunchOptions::record
   /// Every parameter, with its value in a configuration (null: none).
   std::vector<config::ParamDoc> (*params)(const config::Node* config) = nullptr;
   /// The bounds of a launch on a machine with these peaks, in ns by name, from the work that the

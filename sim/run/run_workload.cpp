@@ -47,6 +47,7 @@ class WorkloadRun {
     options_.values = settings_.values;
     options_.clock_hz = settings_.clock_hz;
     if (auto done = open_trace(); !done) return done;
+    if (auto done = check_record(); !done) return done;
     return bind_launches();
   }
 
@@ -86,6 +87,17 @@ class WorkloadRun {
     return {};
   }
 
+  Expected<void> check_record() const {
+    if (!settings_.record) return {};
+    if (!machine_.family->records)
+      return fail({"--on", 0, 0}, fmt::format("the {} machines record nothing that can be viewed",
+                                              machine_.family->name));
+    const std::size_t count = workload_.launches.size();
+    if (settings_.recorded < count) return {};
+    return fail({"--launch", 0, 0}, fmt::format("there is no launch {}: {} has {}",
+                                                settings_.recorded + 1, workload_.name, count));
+  }
+
   Expected<void> bind_launches() {
     Diagnostics problems;
     for (LaunchSpec spec : workload_.launches) {
@@ -116,6 +128,8 @@ class WorkloadRun {
   bool round(bool reported) {
     options_.trace = reported ? sink_.get() : nullptr;
     for (const auto& launch : launches_) {
+      const bool recorded = reported && report_.launches.size() == settings_.recorded;
+      options_.record = recorded ? settings_.record : std::nullopt;
       const auto start = std::chrono::steady_clock::now();
       auto done = machine_.machine->launch(launch, memory_, options_);
       if (!done) {

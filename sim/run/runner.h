@@ -23,8 +23,10 @@ struct RunSettings {
   std::string from;  ///< "ttir" or "ttgir" where the machine takes both; "" its best
   std::optional<std::int64_t> num_warps, num_stages;  ///< in place of the launches' own
   std::string trace;                                  ///< file, or ""
-  std::vector<Dump> dumps;                            ///< tensors to write to files after the run
-  int loop = 1;  ///< reported rounds of the whole list, back to back
+  std::optional<RecordRequest> record;                ///< of launch `recorded` in the first round
+  std::size_t recorded = 0;
+  std::vector<Dump> dumps;  ///< tensors to write to files after the run
+  int loop = 1;             ///< reported rounds of the whole list, back to back
 };
 
 /// A machine made from its configuration.

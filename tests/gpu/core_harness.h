@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,6 +52,7 @@ struct Rig {
   engine::Cycle window = 1;  ///< at most the latencies of the memory and of block starts
   engine::Scheduler::Mode mode = engine::Scheduler::Mode::kSkip;
   FakeSource source;
+  std::function<void(Sm&)> on_sm;  ///< before the launch
 
   std::optional<KernelImage> image;
   std::unique_ptr<LaunchProfile> profile;
@@ -95,6 +97,7 @@ struct Rig {
                                                      dispatcher->component_id(), latency));
       sm.dispatcher(*links.back());
       sm.memory(*memory);
+      if (on_sm) on_sm(sm);
     }
     engine::SystemRunner runner({domain.get()});
     auto result = runner.run([this] { return dispatcher->finished(); });

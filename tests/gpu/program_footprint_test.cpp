@@ -46,6 +46,17 @@ void mask_below(Access& a, std::int64_t n) {
   a.mask.box.high = {n};
 }
 
+TEST(Footprint, AddressesOfLanesAreThoseOfTheLayout) {
+  const Footprint f(row_layout());
+  Access access = affine_access(4096, 64);
+  mask_below(access, 128 + 8);
+  const auto lanes = f.addresses(access, 1, 0);
+  EXPECT_EQ(f.lane_bytes(access), 16u);
+  EXPECT_EQ(lanes[0], 4096u + 128 * 64);
+  EXPECT_EQ(lanes[1], 4096u + 132 * 64);
+  EXPECT_EQ(lanes[2], Footprint::kNoAddress);
+}
+
 TEST(Footprint, AFullWarpOf16ByteVectorsIsOneRequestOf512Bytes) {
   Footprint f(row_layout());
   WarpFootprint out;

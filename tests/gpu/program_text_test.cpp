@@ -49,6 +49,15 @@ Program small_program() {
   store.active_warps = 1;
   store.active_lanes = 4;
   store.extra_passes = 3;
+  store.shared_lanes = 0;
+  store.shared_offset = 128;
+  SharedLanes lanes;
+  lanes.base = 256;
+  lanes.lanes.assign(kWarpLanes, 8);
+  lanes.lanes[31] = SharedLanes::kOff;
+  lanes.warps = {64};
+  lanes.paddings = {{128, 4}};
+  p.shared_lanes = {lanes};
   Instruction branch;
   branch.op = Opcode::kBra;
   branch.mnemonic = "BRA";
@@ -69,6 +78,7 @@ TEST(ProgramText, APrintedProgramReadsBackTheSame) {
   EXPECT_EQ(q->name, p.name);
   EXPECT_EQ(q->code, p.code);
   EXPECT_EQ(q->sites, p.sites);
+  EXPECT_EQ(q->shared_lanes, p.shared_lanes);
   EXPECT_EQ(print(*q), print(p));
 }
 
@@ -77,6 +87,17 @@ TEST(ProgramText, TheControlWordReadsLikeADisassemblers) {
       print(small_program()),
       ::testing::HasSubstr("[B0----5:R0:W3:S02] @!P0 ldg LDG.E.128 R4,R5,R6,R7 <- R2,R3,UR4 "
                            "site=1 vector=1 width=16 line=1"));
+}
+
+TEST(ProgramText, OffsetsInSharedMemoryAreJoinedByExclusiveOrThenPadded) {
+  const auto at = small_program().shared_lanes[0].at(128, 1);
+  EXPECT_EQ(at[0], 256 + (8 ^ 64 ^ 128) + 4);  // 200 bytes: one padding
+  EXPECT_EQ(at[31], SharedLanes::kOff);
+}
+
+TEST(ProgramText, AnInstructionForPeopleHasNoControlWord) {
+  EXPECT_EQ(brief(small_program().code[0]), "@!P0 LDG.E.128 R4..R7 <- R2, R3, UR4");
+  EXPECT_EQ(brief(small_program().code[2]), "BRA 1");
 }
 
 std::string first_error(const std::string& code) {
@@ -95,6 +116,8 @@ TEST(ProgramText, MistakesAreNamedWhereTheyStand) {
             "p.warp:3:37: error: expected '='");
   EXPECT_EQ(first_error("  0: [B------:R-:W-:S01] ldg LDG.E R1 <- R2 site=4\n"),
             "p.warp:3:1: error: there is no site 4");
+  EXPECT_EQ(first_error("  0: [B------:R-:W-:S01] lds LDS R1 <- R2 at=1 offset=0\n"),
+            "p.warp:3:1: error: there are no shared_lanes 1");
   EXPECT_EQ(first_error("  0: [B------:R-:W-:S01] bra BRA target=5 branch=always\n"),
             "p.warp:3:1: error: a branch to nowhere");
   EXPECT_EQ(first_error("  0: [B------:R-:W-:S99] fma FADD\n"),

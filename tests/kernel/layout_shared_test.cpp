@@ -200,6 +200,35 @@ TEST(SharedBanks, WavefrontsOfStridesAreThoseOfTheProgrammingGuide) {
   EXPECT_EQ(shared_wavefronts(lanes_at(128), 16), 32u);
 }
 
+TEST(SharedBanks, OfAStrideOfTwoWordsEachBankServesTwoLanesOneAfterTheOther) {
+  const auto map = shared_bank_map(lanes_at(8), 4);
+  ASSERT_EQ(map.size(), 2u);
+  for (std::uint32_t w = 0; w < 2; ++w) {
+    ASSERT_EQ(map[w].size(), 16u);  // only the even banks are used
+    for (std::uint32_t i = 0; i < 16; ++i) {
+      const std::uint32_t lane = 16 * w + i;  // lane 16 wants word 32: bank 0 again
+      EXPECT_EQ(map[w][i].bank, 2 * i);
+      EXPECT_EQ(map[w][i].word, 2 * lane);
+      EXPECT_EQ(map[w][i].lanes, 1u << lane);
+    }
+  }
+}
+
+TEST(SharedBanks, TheMapHasAsManyWavefrontsAsAreCounted) {
+  for (const std::int64_t step : {0, 1, 4, 8, 12, 16, 64, 128, 132}) {
+    for (const std::uint32_t bytes : {1u, 2u, 4u, 8u, 16u}) {
+      EXPECT_EQ(shared_bank_map(lanes_at(step), bytes).size(),
+                shared_wavefronts(lanes_at(step), bytes))
+          << step << " " << bytes;
+    }
+  }
+  auto one_lane = lanes_at(4);
+  std::fill(one_lane.begin() + 1, one_lane.end(), -1);
+  const auto map = shared_bank_map(one_lane, 16);  // 16 bytes: four banks
+  ASSERT_EQ(map.size(), 1u);
+  EXPECT_EQ(map[0].size(), 4u);
+}
+
 TEST(SharedBanks, RowsOf128BytesConflictUnlessSwizzled) {
   // The eight rows of a matrix of 8 x 16 bytes, as ldmatrix reads them, of a tile of rows of 128
   // bytes.

@@ -34,6 +34,7 @@ Expected<Program> compile(const kernel::Module& module, const kernel::Function& 
   program.shared_bytes = lowered->shared_bytes;
   program.sites = std::move(lowered->sites);
   program.lines = std::move(lowered->lines);
+  program.shared_lanes = std::move(lowered->shared_lanes);
   assemble(std::move(lowered->code), params, program);
   return program;
 }

@@ -55,7 +55,8 @@ struct MachineInstruction {
   std::uint32_t line = 0;
   std::uint32_t immediate = 0;  ///< distinguishes instructions that differ in a constant only
   std::int32_t target = -1;     ///< kBra: block
-  std::uint8_t extra_passes = 0, pending = 0;  ///< as in Instruction
+  std::uint8_t extra_passes = 0, pending = 0;                ///< as in Instruction
+  std::uint32_t shared_lanes = kNoLanes, shared_offset = 0;  ///< as in Instruction
   MmaShape mma;
 };
 

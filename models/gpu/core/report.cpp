@@ -194,8 +194,11 @@ void put_notes(const Program& program, run::LaunchReport& report) {
   if (has(program, {Opcode::kUtma})) {
     notes.emplace_back("which TMA descriptors an SM holds, and bank conflicts of TMA");
   }
-  if (has(program, {Opcode::kLds, Opcode::kSts}))
-    notes.emplace_back("shared-memory bank conflicts");
+  const bool unknown = std::any_of(program.code.begin(), program.code.end(), [](const auto& in) {
+    const bool moves = in.op == Opcode::kLds || in.op == Opcode::kSts;
+    return moves && in.width > 0 && in.shared_lanes == kNoLanes;
+  });
+  if (unknown) notes.emplace_back("bank conflicts of shared memory that an op uses for itself");
   if (program.shared_bytes > 0) notes.emplace_back("the driver's choice of the L1's carve-out");
   notes.emplace_back("constant-cache misses after an SM's first");
   notes.emplace_back("register bank conflicts");

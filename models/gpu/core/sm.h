@@ -57,6 +57,7 @@ class Sm : public sc_core::sc_module, public engine::Component {
   std::uint64_t block_cycles() const { return block_cycles_; }    ///< summed over blocks
   std::uint64_t blocks_run() const { return sequence_; }
   void trace_with(SmTracer* tracer) { shared_.tracer = tracer; }
+  void record_with(SmRecorder* recorder) { shared_.recorder = recorder; }
   /// Closes the ledgers at the end of a launch.
   void finish(engine::Cycle blocks_end, engine::Cycle end);
 

@@ -170,6 +170,8 @@ void SubCore::charge(std::uint32_t until, Stall reason, std::uint32_t line) {
 }
 
 void SubCore::account(std::uint32_t w, std::uint32_t now, const IssueWord& in) {
+  if (sm_.recorder) [[unlikely]]
+    record_issue(w, now, in);
   Warp& v = warps_[w];
   // The warp's own life: what held it, then the port, then other warps.
   const std::uint32_t held = std::max(ready_[w], v.last);
@@ -183,6 +185,14 @@ void SubCore::account(std::uint32_t w, std::uint32_t now, const IssueWord& in) {
 
 void SubCore::account_port(std::uint32_t w, std::uint32_t held, std::uint32_t now,
                            const IssueWord& in) {
+  const PortWait port = port_wait(w, held, now, in);
+  const std::uint32_t taken = port.until - port.from;
+  warp_stalls_[static_cast<std::size_t>(port.reason)] += taken;
+  warp_stalls_[static_cast<std::size_t>(Stall::kNotSelected)] += now - held - taken;
+}
+
+SubCore::PortWait SubCore::port_wait(std::uint32_t w, std::uint32_t held, std::uint32_t now,
+                                     const IssueWord& in) const {
   const Stall reason = port_reason(in.port, w);
   const std::uint32_t free = std::clamp(port_free_[port_[w]], held, now);
   // A pipe's first cycle goes to the warp that was picked for it; a queue is full for all of it.
@@ -190,8 +200,7 @@ void SubCore::account_port(std::uint32_t w, std::uint32_t held, std::uint32_t no
       reason == Stall::kMathPipe
           ? std::clamp(port_free_[port_[w]] + 1 - interval_[port_[w]], held, free)
           : held;
-  warp_stalls_[static_cast<std::size_t>(reason)] += free - taken;
-  warp_stalls_[static_cast<std::size_t>(Stall::kNotSelected)] += now - held - (free - taken);
+  return {reason, taken, free};
 }
 
 void SubCore::issue(std::uint32_t w, std::uint32_t now) {

@@ -21,6 +21,7 @@ namespace xpusim::gpu {
 inline constexpr std::uint32_t kWarpsOfSubCore = 16;
 
 class SubCore;
+class SmRecorder;
 class SmTracer;
 
 /// How far a phase of a block's mbarriers has come.
@@ -73,6 +74,7 @@ struct SmShared {
   std::uint32_t ended_block = kBlocked;       ///< a block whose last warp has just exited
   WarpFootprint footprint;
   SmTracer* tracer = nullptr;
+  SmRecorder* recorder = nullptr;
 };
 
 /// Picks one warp a cycle, greedy then oldest: the warp that issued last while it can, else the
@@ -162,6 +164,17 @@ class SubCore {
   void issue(std::uint32_t w, std::uint32_t now);
   void account(std::uint32_t w, std::uint32_t now, const IssueWord& in);
   void account_port(std::uint32_t w, std::uint32_t held, std::uint32_t now, const IssueWord& in);
+  /// Of the cycles in which a warp was ready: those that its port took; in the others another warp
+  /// was picked.
+  struct PortWait {
+    Stall reason;
+    std::uint32_t from, until;
+  };
+  PortWait port_wait(std::uint32_t w, std::uint32_t held, std::uint32_t now,
+                     const IssueWord& in) const;
+  void record_issue(std::uint32_t w, std::uint32_t now, const IssueWord& in);
+  void record_access(std::uint32_t w, std::uint32_t now, const IssueWord& in,
+                     const exec::Access& access);
   void charge(std::uint32_t until, Stall reason, std::uint32_t line);
   void charge_idle(std::uint32_t now);
   void charge_to(std::uint32_t w, std::uint32_t now);

@@ -77,6 +77,8 @@ void SubCore::issue_global(std::uint32_t w, const IssueWord& in, std::uint32_t n
   f.count = f.lanes = f.lines = f.wavefronts = 0;
   if (const exec::Access* a = access_of(v, w, in)) {
     sm_.image.footprints[in.site].touch(*a, v.in_block, in.vector, f);
+    if (sm_.recorder) [[unlikely]]
+      record_access(w, now, in, *a);
   }
   if (in.last_of_site) ++site(w, in.site).next;
   const bool copies = in.action == Action::kCopy || in.action == Action::kCopyBypass;

@@ -252,6 +252,28 @@ bool Footprint::any_active(const exec::Access& access, unsigned warp, unsigned v
   return (mask_lanes(access.mask, slot(warp, vector)) & held) != 0;
 }
 
+std::array<std::uint64_t, kWarpLanes> Footprint::addresses(const exec::Access& access,
+                                                           unsigned warp, unsigned vector) const {
+  const std::size_t s = slot(warp, vector);
+  const std::uint32_t held = held_lanes(access, warp);
+  const std::uint32_t active =
+      held != 0 && access.masked ? mask_lanes(access.mask, s) & held : held;
+  const exec::Tile& pointers = access.pointers;
+  std::array<std::uint64_t, kWarpLanes> result;
+  std::array<std::int64_t, exec::kMaxRank> index{};
+  for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
+    std::int64_t at = pointers.bits;
+    if (pointers.form == exec::TileForm::kAffine) {
+      for (unsigned d = 0; d < rank_; ++d) index[d] = coordinate(s, lane, d);
+      at = pointers.affine.base + digits_at(pointers.affine, index.data());
+    } else if (pointers.form == exec::TileForm::kDense) {
+      at = dense_address(pointers, flat_index(s, lane));
+    }
+    result[lane] = (active >> lane) & 1u ? static_cast<std::uint64_t>(at) : kNoAddress;
+  }
+  return result;
+}
+
 void Footprint::use_digits(const exec::Access& access) {
   if (element_bytes_ == access.element_bytes && same_digits(digits_, access.pointers.affine)) {
     return;

@@ -48,6 +48,15 @@ class Footprint {
   /// Whether any lane is active: decides guarded exits without computing addresses.
   bool any_active(const exec::Access& access, unsigned warp, unsigned vector);
 
+  /// The same lane by lane, for pictures (slow): byte addresses, kNoAddress where a lane is off.
+  static constexpr std::uint64_t kNoAddress = ~std::uint64_t{0};
+  std::array<std::uint64_t, kWarpLanes> addresses(const exec::Access& access, unsigned warp,
+                                                  unsigned vector) const;
+  /// What a lane moves with one instruction.
+  std::uint32_t lane_bytes(const exec::Access& access) const {
+    return access.element_bytes * layout_.vector_elements;
+  }
+
  private:
   /// Lane offsets of one (warp, vector) in bytes from the tile's base address, for the lanes it
   /// holds.

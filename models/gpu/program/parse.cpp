@@ -80,11 +80,11 @@ class Cursor {
     }
     return value;
   }
-  std::vector<std::int64_t> ints() {
+  std::vector<std::int64_t> ints(std::int64_t lowest = 0) {
     std::vector<std::int64_t> list;
     if (!expect("[") || accept("]")) return list;
     do {
-      list.push_back(integer(0, std::int64_t{1} << 40, "a coordinate"));
+      list.push_back(integer(lowest, std::int64_t{1} << 40, "a coordinate"));
     } while (ok_ && accept(","));
     expect("]");
     return list;
@@ -182,7 +182,7 @@ void set_mma(Instruction& i, std::int64_t n) {
 }
 
 constexpr std::int64_t kMaxIndex = 1 << 24;
-constexpr std::array<NumberField, 16> kFields = {{
+constexpr std::array<NumberField, 18> kFields = {{
     {"target", kMaxIndex, set_member<&Instruction::target>},
     {"site", kMaxIndex, set_member<&Instruction::site>},
     {"line", kMaxIndex, set_member<&Instruction::line>},
@@ -193,6 +193,8 @@ constexpr std::array<NumberField, 16> kFields = {{
     {"lanes", 255, set_member<&Instruction::active_lanes>},
     {"passes", 255, set_member<&Instruction::extra_passes>},
     {"pending", 255, set_member<&Instruction::pending>},
+    {"at", kMaxIndex, set_member<&Instruction::shared_lanes>},
+    {"offset", kMaxIndex, set_member<&Instruction::shared_offset>},
     {"m", 0xffff, set_mma<&MmaShape::m>},
     {"n", 0xffff, set_mma<&MmaShape::n>},
     {"k", 0xffff, set_mma<&MmaShape::k>},
@@ -290,6 +292,26 @@ SiteLayout parse_site(Cursor& c) {
   return s;
 }
 
+SharedLanes parse_shared_lanes(Cursor& c) {
+  SharedLanes s;
+  c.expect("bytes=");
+  s.bytes = static_cast<std::uint32_t>(c.integer(1, 16, "bytes of a lane"));
+  c.expect("base=");
+  s.base = c.integer(0, kMaxIndex, "an offset");
+  c.expect("lanes=");
+  s.lanes = c.ints(SharedLanes::kOff);
+  c.expect("warps=");
+  s.warps = c.ints();
+  c.expect("paddings=");
+  s.paddings = c.bases();
+  const bool has_paddings = std::all_of(s.paddings.begin(), s.paddings.end(),
+                                        [](const auto& p) { return p.size() == 2 && p[0] > 0; });
+  if (s.lanes.size() != kWarpLanes || s.warps.size() > 6 || !has_paddings) {
+    c.fail("expected 32 lanes, at most 6 bits of the warp, and paddings of two numbers");
+  }
+  return s;
+}
+
 SourcePosition parse_line(Cursor& c) {
   SourcePosition at;
   at.file = c.quoted();
@@ -300,7 +322,7 @@ SourcePosition parse_line(Cursor& c) {
   return at;
 }
 
-enum class Section { kHead, kLines, kSites, kCode };
+enum class Section { kHead, kLines, kSites, kSharedLanes, kCode };
 
 /// Reads line by line; an indented line is an entry of the current section.
 class ProgramParser {
@@ -342,6 +364,8 @@ class ProgramParser {
       program_.num_warps = static_cast<int>(c.integer(1, 64, "the warps of a block"));
     } else if (c.accept("registers:")) {
       program_.registers_per_thread = static_cast<int>(c.integer(0, kMaxRegister, "a count"));
+    } else if (c.accept("shared_lanes:")) {
+      section_ = Section::kSharedLanes;
     } else if (c.accept("shared:")) {
       program_.shared_bytes = c.integer(0, 1 << 24, "bytes");
     } else if (c.accept("lines:")) {
@@ -354,7 +378,7 @@ class ProgramParser {
       const auto key = c.word(":");
       c.fail(fmt::format("unknown key '{}'{}", key,
                          did_you_mean(key, {"schema", "name", "warps", "registers", "shared",
-                                            "lines", "sites", "code"})));
+                                            "lines", "sites", "shared_lanes", "code"})));
     }
   }
   template <class T>
@@ -373,6 +397,9 @@ class ProgramParser {
     if (!c.expect(":")) return;
     if (section_ == Section::kLines) next(c, program_.lines, parse_line(c), number);
     if (section_ == Section::kSites) next(c, program_.sites, parse_site(c), number);
+    if (section_ == Section::kSharedLanes) {
+      next(c, program_.shared_lanes, parse_shared_lanes(c), number);
+    }
     if (section_ == Section::kCode) {
       next(c, program_.code, parse_instruction(c), number);
       places_.push_back(number_);
@@ -393,6 +420,9 @@ class ProgramParser {
       if (i.op == Opcode::kBra &&
           (i.target < 0 || i.target >= static_cast<std::int32_t>(program_.code.size()))) {
         problems_.error(at, "a branch to nowhere");
+      }
+      if (i.shared_lanes != kNoLanes && i.shared_lanes >= program_.shared_lanes.size()) {
+        problems_.error(at, fmt::format("there are no shared_lanes {}", i.shared_lanes));
       }
       if (i.line >= program_.lines.size() && !(i.line == 0 && program_.lines.empty())) {
         problems_.error(at, fmt::format("there is no line {}", i.line));

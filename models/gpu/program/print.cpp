@@ -65,6 +65,8 @@ std::string instruction(const Instruction& i) {
   if (i.pending != 0) text += fmt::format(" pending={}", i.pending);
   if (i.mma != MmaShape{}) text += mma(i.mma);
   if (i.extra_passes != 0) text += fmt::format(" passes={}", i.extra_passes);
+  if (i.shared_lanes != kNoLanes)
+    text += fmt::format(" at={} offset={}", i.shared_lanes, i.shared_offset);
   return text + fmt::format(" line={}", i.line);
 }
 
@@ -87,7 +89,47 @@ std::string site(const SiteLayout& s) {
       s.warp_zero_only + 0, s.copies);
 }
 
+std::string shared_lanes(const SharedLanes& s) {
+  return fmt::format("bytes={} base={} lanes={} warps={} paddings={}", s.bytes, s.base,
+                     ints(s.lanes), ints(s.warps), bases(s.paddings));
+}
+
+/// "R4..R7, R2": registers of a tuple as one.
+template <class Registers>
+void add_runs(std::string& text, const char* file, const Registers& registers) {
+  for (std::size_t n = 0; n < registers.size();) {
+    std::size_t end = n + 1;
+    while (end < registers.size() && registers[end] == registers[end - 1] + 1) ++end;
+    if (end - n < 3) end = n + 1;
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", file, registers[n]);
+    if (end - n > 1) text += fmt::format("..{}{}", file, registers[end - 1]);
+    n = end;
+  }
+}
+
+std::string brief_operands(const std::vector<std::uint16_t>& general,
+                           const std::vector<std::uint16_t>& uniform,
+                           const std::vector<std::uint8_t>& predicate) {
+  std::string text;
+  add_runs(text, "R", general);
+  add_runs(text, "UR", uniform);
+  add_runs(text, "P", predicate);
+  return text;
+}
+
 }  // namespace
+
+std::string brief(const Instruction& i) {
+  std::string text;
+  if (i.guard != kNoGuard) text = fmt::format("@{}P{} ", i.guard_negated ? "!" : "", i.guard);
+  text += i.mnemonic;
+  const std::string to = brief_operands(i.dst, i.udst, i.pdst);
+  const std::string from = brief_operands(i.src, i.usrc, i.psrc);
+  if (!to.empty()) text += " " + to;
+  if (!from.empty()) text += " <- " + from;
+  if (i.op == Opcode::kBra && i.target >= 0) text += fmt::format(" {}", i.target);
+  return text;
+}
 
 std::string print(const Program& program) {
   std::string text = "schema: xpusim.warp_program/1\n";
@@ -101,6 +143,10 @@ std::string print(const Program& program) {
   text += "sites:\n";
   for (std::size_t n = 0; n < program.sites.size(); ++n) {
     text += fmt::format("  {}: {}\n", n, site(program.sites[n]));
+  }
+  if (!program.shared_lanes.empty()) text += "shared_lanes:\n";
+  for (std::size_t n = 0; n < program.shared_lanes.size(); ++n) {
+    text += fmt::format("  {}: {}\n", n, shared_lanes(program.shared_lanes[n]));
   }
   text += "code:\n";
   for (std::size_t n = 0; n < program.code.size(); ++n) {

@@ -54,4 +54,18 @@ PipeCounts count_pipes(const Program& program) {
   return counts;
 }
 
+std::vector<std::int64_t> SharedLanes::at(std::uint32_t offset, std::uint32_t warp) const {
+  std::vector<std::int64_t> result;
+  for (const std::int64_t lane : lanes) {
+    std::int64_t plain = lane ^ offset;
+    for (std::size_t bit = 0; bit < warps.size(); ++bit) {
+      if (((warp >> bit) & 1u) != 0) plain ^= warps[bit];
+    }
+    std::int64_t padded = plain + base;
+    for (const auto& p : paddings) padded += plain / p[0] * p[1];
+    result.push_back(lane == kOff ? kOff : padded);
+  }
+  return result;
+}
+
 }  // namespace xpusim::gpu

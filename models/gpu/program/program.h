@@ -22,6 +22,7 @@ inline constexpr std::uint8_t kNoScoreboard = 7;
 inline constexpr std::uint8_t kNoGuard = 7;
 inline constexpr std::uint16_t kNoReg = 0xffff;
 inline constexpr std::uint32_t kNoSite = ~0u;
+inline constexpr std::uint32_t kNoLanes = ~0u;
 
 /// The unit that executes an instruction; the counters inst_alu, inst_fma, ... count by it.
 enum class Pipe : std::uint8_t {
@@ -133,6 +134,9 @@ struct Instruction {
   /// these only `active_lanes` lanes (0: all). The others issue it without effect.
   std::uint8_t active_warps = 0;
   std::uint8_t active_lanes = 0;
+  /// Shared memory, where the addresses are known: index into Program::shared_lanes, and what is
+  /// joined to all lanes' offsets by exclusive or. Takes no part in timing.
+  std::uint32_t shared_lanes = kNoLanes, shared_offset = 0;
   std::vector<std::uint16_t> udst, usrc;  ///< uniform registers
   std::vector<std::uint8_t> pdst, psrc;   ///< predicate registers, but for the guard
 
@@ -160,6 +164,22 @@ struct SiteLayout {
   bool operator==(const SiteLayout&) const = default;
 };
 
+/// Where a warp's lanes go in shared memory: the byte offset of a lane is the exclusive or of its
+/// own, of those of the set bits of the warp's number and of Instruction::shared_offset; then come
+/// the paddings and `base`. Relative to the buffer, where that is picked at run time.
+struct SharedLanes {
+  static constexpr std::int32_t kOff = -1;
+  std::uint32_t bytes = 4;                          ///< that a lane moves
+  std::int64_t base = 0;                            ///< of the buffer
+  std::vector<std::int64_t> lanes;                  ///< [lane], or kOff: the lane does nothing
+  std::vector<std::int64_t> warps;                  ///< [bit of the warp's number]
+  std::vector<std::vector<std::int64_t>> paddings;  ///< {every, bytes}: as kernel::SharedLayout
+
+  /// [lane] of a warp: byte offsets, or kOff.
+  std::vector<std::int64_t> at(std::uint32_t offset, std::uint32_t warp) const;
+  bool operator==(const SharedLanes&) const = default;
+};
+
 /// A compiled kernel.
 struct Program {
   std::string name;
@@ -169,6 +189,7 @@ struct Program {
   std::vector<Instruction> code;
   std::vector<SiteLayout> sites;      ///< by site; may end after the last one used
   std::vector<SourcePosition> lines;  ///< source lines that instructions refer to
+  std::vector<SharedLanes> shared_lanes;
 };
 
 /// Instructions that one warp issues on each pipe when it runs the code once from start to end,
@@ -179,6 +200,9 @@ struct PipeCounts {
   int operator[](Pipe p) const { return by_pipe[static_cast<int>(p)]; }
 };
 PipeCounts count_pipes(const Program& program);
+
+/// One instruction for people, without its control word: "@!P0 LDG.E.128 R4..R7 <- R2, R3, UR4".
+std::string brief(const Instruction& instruction);
 
 /// The text form of a program and its reader: lowering is tested without time, timing without
 /// lowering.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <map>
 #include <vector>
 
 namespace xpusim::kernel {
@@ -73,6 +74,30 @@ std::uint32_t shared_wavefronts(std::span<const std::int64_t> lane_offsets, std:
     wavefronts += wavefronts_of_part(lane_offsets.subspan(lane, lanes), bytes);
   }
   return wavefronts;
+}
+
+std::vector<std::vector<BankUse>> shared_bank_map(std::span<const std::int64_t> lane_offsets,
+                                                  std::uint32_t bytes) {
+  const std::size_t together = lanes_together(bytes);
+  std::vector<std::vector<BankUse>> map;
+  for (std::size_t first = 0; first < lane_offsets.size(); first += together) {
+    std::map<std::int64_t, std::uint32_t> words;  // lanes that want it
+    for (std::size_t lane = first; lane < std::min(first + together, lane_offsets.size()); ++lane) {
+      const std::int64_t offset = lane_offsets[lane];
+      if (offset < 0) continue;
+      for (std::int64_t w = offset / kWordBytes; w <= (offset + bytes - 1) / kWordBytes; ++w)
+        words[w] |= 1u << lane;
+    }
+    const std::size_t begin = map.size();
+    std::array<std::size_t, kBanks> given{};
+    for (const auto& [word, lanes] : words) {
+      const auto bank = static_cast<std::uint32_t>(word % kBanks);
+      const std::size_t at = begin + given[bank]++;
+      if (at == map.size()) map.emplace_back();
+      map[at].push_back({bank, word, lanes});
+    }
+  }
+  return map;
 }
 
 std::uint32_t shared_wavefronts(const LinearLayout& layout, const SharedLayout& shared,

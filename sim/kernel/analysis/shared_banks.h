@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "sim/kernel/analysis/shared_layout.h"
 
@@ -27,6 +28,17 @@ SharedVector shared_vector(const LinearLayout& layout, const SharedLayout& share
 /// word get it at once. (CUDA C++ Programming Guide, "Shared Memory" of compute capability 3.x and
 /// 5.x.) Not modelled: parts that the hardware joins where their lanes want the same words.
 std::uint32_t shared_wavefronts(std::span<const std::int64_t> lane_offsets, std::uint32_t bytes);
+
+/// What one bank gives in one wavefront.
+struct BankUse {
+  std::uint32_t bank = 0;
+  std::int64_t word = 0;    ///< byte offset / 4
+  std::uint32_t lanes = 0;  ///< bit: the lane wants of it
+};
+/// The wavefronts themselves, in one of the orders that are possible: each bank gives its words in
+/// ascending order. Lanes with a negative offset do nothing.
+std::vector<std::vector<BankUse>> shared_bank_map(std::span<const std::int64_t> lane_offsets,
+                                                  std::uint32_t bytes);
 
 /// The same where a lane moves, from the element that `layout` has in register `reg`, `elements`
 /// elements that lie one behind the other. Without padding, each register and warp takes equally

@@ -53,6 +53,8 @@ Instruction finish(const MachineInstruction& from, const MachineCode& code,
   i.branch = from.branch;
   i.target = from.target;
   i.extra_passes = from.extra_passes;
+  i.shared_lanes = from.shared_lanes;
+  i.shared_offset = from.shared_offset;
   i.pending = from.pending;
   i.mma = from.mma;
   return i;

@@ -90,6 +90,7 @@ bool lower_async_copy(Lowering& l, const kernel::Op& op) {
   std::map<std::uint32_t, const SharedAccess::Vector*> to;
   for (const auto& vector : access->vectors()) to[vector.registers[0]] = &vector;
   std::map<VReg, VReg> addresses;
+  const std::uint32_t lanes = l.add_shared_lanes(access->lanes());
   std::optional<CopyMasks> masks;
   if (mask) masks.emplace(l, *mask, v.bytes);
   for (std::uint32_t n = 0; n < v.first.size(); ++n) {
@@ -111,6 +112,8 @@ bool lower_async_copy(Lowering& l, const kernel::Op& op) {
     i.vector = static_cast<std::uint16_t>(n);
     i.width = static_cast<std::uint16_t>(v.bytes);
     i.extra_passes = access->extra_passes();
+    i.shared_lanes = lanes;
+    i.shared_offset = target->second->offset;
   }
   return true;
 }

@@ -366,6 +366,13 @@ void Lowering::barrier() {
   shared_dirty_ = false;
 }
 
+std::uint32_t Lowering::add_shared_lanes(SharedLanes lanes) {
+  auto& all = out_.shared_lanes;
+  auto at = std::find(all.begin(), all.end(), lanes);
+  if (at == all.end()) at = all.insert(all.end(), std::move(lanes));
+  return static_cast<std::uint32_t>(at - all.begin());
+}
+
 void Lowering::use_shared(std::int64_t bytes) {
   const std::int64_t others = current_ ? shared_plan_.bytes_at(*current_) : 0;
   shared_bytes_ = std::max(shared_bytes_, others + bytes);

@@ -40,6 +40,7 @@ struct Lowered {
   MachineCode code;
   std::vector<SiteLayout> sites;
   std::vector<SourcePosition> lines;
+  std::vector<SharedLanes> shared_lanes;
   std::int64_t shared_bytes = 0;
 };
 
@@ -104,6 +105,8 @@ class Lowering {
   /// Whether all elements of a value are one number.
   bool is_even(const kernel::Value& value) const { return even_.contains(value); }
   const SharedPlan& shared_plan() const { return shared_plan_; }
+  /// Notes where lanes go in shared memory; its number is for MachineInstruction::shared_lanes.
+  std::uint32_t add_shared_lanes(SharedLanes lanes);
   /// Bytes that an op needs for itself, beyond the buffers that are alive.
   void use_shared(std::int64_t bytes);
   /// Places a barrier before shared memory is used again.

@@ -21,6 +21,15 @@ std::uint32_t bits_along(const std::vector<kernel::Basis>& bases, std::size_t ax
   return bits;
 }
 
+/// Where an instruction's lanes go in shared memory; kNoLanes: not known.
+struct Place {
+  std::uint32_t lanes = kNoLanes, offset = 0;
+
+  void move(std::uint32_t bytes) {
+    if (lanes != kNoLanes) offset += bytes;
+  }
+};
+
 class Reduction {
  public:
   Reduction(Lowering& l, const kernel::Op& op, const kernel::LinearLayout& layout, std::size_t axis)
@@ -35,8 +44,11 @@ class Reduction {
  private:
   bool combine(Elements& left, const Elements& right);
   bool shuffle(Elements& e, std::uint32_t distance);
-  void store(const Elements& e, VReg address, VReg guard, unsigned warps, unsigned lanes);
-  Elements load(VReg address, VReg guard, unsigned warps, unsigned lanes);
+  void store(const Elements& e, VReg address, VReg guard, unsigned warps, unsigned lanes,
+             Place place);
+  Elements load(VReg address, VReg guard, unsigned warps, unsigned lanes, Place place);
+  Place place(std::uint32_t lane_step, std::uint32_t lanes, std::uint32_t stride,
+              std::uint32_t warp_step);
   void barrier();
   VReg first_threads(std::uint32_t count, VReg masked_tid);
 
@@ -95,7 +107,28 @@ void Reduction::barrier() {
   b_.emit(Opcode::kBar, "BAR.SYNC.DEFER_BLOCKING", {}, {}).effect = MemoryEffect::kBarrier;
 }
 
-void Reduction::store(const Elements& e, VReg address, VReg guard, unsigned warps, unsigned lanes) {
+/// Lanes `lane_step` bytes apart, of which the first of each `stride` of the first `lanes` act.
+/// Only where one lane of each warp holds the partial result of a reduction of 32-bit values.
+Place Reduction::place(std::uint32_t lane_step, std::uint32_t lanes, std::uint32_t stride,
+                       std::uint32_t warp_step) {
+  const std::uint32_t all_warps = layout_.warp_count() - 1;
+  const bool one_lane = (bits_along(layout_.lanes, axis_) | layout_.copy_lanes()) == kWarpLanes - 1;
+  const bool one_word =
+      op_.operands.size() == 1 && kernel::bit_width(op_.operands[0]->type->dtype) <= 32;
+  if (!one_lane || !one_word || bits_along(layout_.warps, axis_) != all_warps) return {};
+  SharedLanes s;
+  for (std::uint32_t lane = 0; lane < kWarpLanes; ++lane) {
+    const bool acts = lane < lanes && lane % stride == 0;
+    s.lanes.push_back(acts ? std::int64_t{lane} * lane_step : SharedLanes::kOff);
+  }
+  for (std::uint32_t bit = 0; warp_step != 0 && (1u << bit) <= all_warps; ++bit) {
+    s.warps.push_back(std::int64_t{warp_step} << bit);
+  }
+  return {l_.add_shared_lanes(std::move(s)), 0};
+}
+
+void Reduction::store(const Elements& e, VReg address, VReg guard, unsigned warps, unsigned lanes,
+                      Place place) {
   for (const Element& one : e) {
     const bool both = one.high != kNoVReg;
     std::vector<VReg> words{l_.in_register(one)};
@@ -111,11 +144,13 @@ void Reduction::store(const Elements& e, VReg address, VReg guard, unsigned warp
     i.width = both ? 8 : 4;
     i.active_warps = static_cast<std::uint8_t>(warps);
     i.active_lanes = static_cast<std::uint8_t>(lanes);
+    i.shared_lanes = place.lanes;
+    i.shared_offset = place.offset;
     i.effect = MemoryEffect::kSharedStore;
   }
 }
 
-Elements Reduction::load(VReg address, VReg guard, unsigned warps, unsigned lanes) {
+Elements Reduction::load(VReg address, VReg guard, unsigned warps, unsigned lanes, Place place) {
   Elements e;
   for (std::size_t n = 0; n < op_.operands.size(); ++n) {
     const bool both = kernel::bit_width(op_.operands[n]->type->dtype) > 32;
@@ -131,6 +166,8 @@ Elements Reduction::load(VReg address, VReg guard, unsigned warps, unsigned lane
     i.width = both ? 8 : 4;
     i.active_warps = static_cast<std::uint8_t>(warps);
     i.active_lanes = static_cast<std::uint8_t>(lanes);
+    i.shared_lanes = place.lanes;
+    i.shared_offset = place.offset;
     i.effect = MemoryEffect::kSharedLoad;
     e.push_back({words[0], 0, 0, both ? words[1] : kNoVReg});
   }
@@ -167,15 +204,22 @@ bool Reduction::across_warps() {
   const VReg lane_zero = l_.tid_bits_clear(all_lanes);
   const VReg by_warp = b_.value(Opcode::kAlu, "SHF.R", {tid}, kWarpLanes / 4 / holders);
   const VReg slot = b_.value(Opcode::kAlu, "LOP3", {by_warp}, (warps - 1) * 4);
-  for (auto& [at, e] : sums_) store(e, slot, lane_zero, 0, holders);
+  constexpr std::uint32_t kWord = 4, kRow = kWord * kWarpLanes;
+  Place partial = place(0, 1, 1, kWord);
+  for (auto& [at, e] : sums_) {
+    store(e, slot, lane_zero, 0, holders, partial);
+    partial.move(warps * kWord);
+  }
   barrier();
 
   const VReg masked_tid = b_.value(Opcode::kAlu, "LOP3", {tid}, threads - 1);
   const VReg my_slot = b_.value(Opcode::kAlu, "LEA", {masked_tid, l_.shared_base()}, 2);
   const bool all = fetchers == threads;
   const VReg fetches = all ? kNoVReg : first_threads(fetchers, masked_tid);
+  Place fetched = place(kWord, fetching_lanes, 1, kRow);
+  Place combined = place(kWord, fetching_lanes, warps, kRow);
   for (std::uint32_t round = 0; round < partials / fetchers; ++round) {
-    Elements e = load(my_slot, fetches, fetching_warps, fetching_lanes);
+    Elements e = load(my_slot, fetches, fetching_warps, fetching_lanes, fetched);
     for (std::uint32_t distance = warps / 2; distance != 0; distance /= 2) {
       if (!shuffle(e, distance)) return false;
     }
@@ -185,10 +229,16 @@ bool Reduction::across_warps() {
       b_.emit(Opcode::kAlu, "ISETP", {both}, {masked_tid, writes}, fetchers);
       writes = both;
     }
-    store(e, my_slot, writes, fetching_warps, std::max(1u, fetching_lanes / warps));
+    store(e, my_slot, writes, fetching_warps, std::max(1u, fetching_lanes / warps), combined);
+    fetched.move(threads * kWord);
+    combined.move(threads * kWord);
   }
   barrier();
-  for (auto& [at, e] : sums_) e = load(kNoVReg, kNoVReg, 0, 0);
+  Place result = place(0, kWarpLanes, 1, 0);
+  for (auto& [at, e] : sums_) {
+    e = load(kNoVReg, kNoVReg, 0, 0, result);
+    result.move(warps * kWord);
+  }
   return true;
 }
 

@@ -11,6 +11,23 @@ constexpr std::uint32_t kWavefrontBytes = 128;
 
 }  // namespace
 
+SharedLanes lanes_of(const kernel::SharedLayout& shared, std::span<const kernel::Basis> lanes,
+                     std::span<const kernel::Basis> warps, std::uint32_t bytes, std::int64_t base) {
+  SharedLanes s;
+  s.bytes = bytes;
+  s.base = base;
+  for (std::uint32_t lane = 0; lane < kWarpLanes; ++lane) {
+    std::int64_t at = 0;
+    for (std::size_t bit = 0; bit < lanes.size(); ++bit) {
+      if (((lane >> bit) & 1u) != 0) at ^= shared.unpadded(lanes[bit]);
+    }
+    s.lanes.push_back((lane >> lanes.size()) == 0 ? at : SharedLanes::kOff);
+  }
+  for (const kernel::Basis& warp : warps) s.warps.push_back(shared.unpadded(warp));
+  for (const auto& p : shared.paddings) s.paddings.push_back({p.every, p.bytes});
+  return s;
+}
+
 SharedAccess::SharedAccess(Lowering& l, const kernel::LinearLayout& layout,
                            const kernel::SharedLayout& shared, const BufferView& view,
                            std::uint32_t most_bytes)
@@ -25,6 +42,7 @@ SharedAccess::SharedAccess(Lowering& l, const kernel::LinearLayout& layout,
   for (const auto* bases : {&layout.lanes, &layout.warps}) {
     for (const kernel::Basis& b : *bases) images.push_back(shared.unpadded(b));
   }
+  lanes_ = lanes_of(shared, layout.lanes, layout.warps, bytes_, view.offset);
   std::int64_t set_by_threads = 0;
   for (std::int64_t image : images) set_by_threads |= image;
   const VReg thread = l.index_math().thread_offset(images);
@@ -40,6 +58,7 @@ SharedAccess::SharedAccess(Lowering& l, const kernel::LinearLayout& layout,
     std::sort(order.begin(), order.end());
     for (const auto& [offset, reg] : order) v.registers.push_back(reg);
     const std::int64_t offset = shared.unpadded(layout.at(first, 0, 0));
+    v.offset = static_cast<std::uint32_t>(offset);
     const std::int64_t crossed = offset & set_by_threads;
     v.immediate = shared.offset(layout.at(first, 0, 0)) - crossed + view.offset;
     v.address = l.index_math().exclusive_or(thread, crossed);
@@ -58,6 +77,14 @@ std::optional<SharedAccess> SharedAccess::make(Lowering& l, const kernel::Op& op
     return std::nullopt;
   }
   return SharedAccess(l, *layout, *shared, view, most_bytes);
+}
+
+SharedLanes SharedAccess::lanes(std::uint32_t idle_lanes) const {
+  SharedLanes result = lanes_;
+  for (std::uint32_t lane = 0; lane < result.lanes.size(); ++lane) {
+    if ((lane & idle_lanes) != 0) result.lanes[lane] = SharedLanes::kOff;
+  }
+  return result;
 }
 
 VReg SharedAccess::base(Lowering& l) const {

@@ -2,12 +2,18 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "models/gpu/compiler/lowering/lowering.h"
 #include "sim/kernel/analysis/shared_layout.h"
 
 namespace xpusim::gpu {
+
+/// Where lanes go whose bits, and whose warp's, stand for these coordinates of a buffer's tile.
+/// Lanes with further bits do nothing.
+SharedLanes lanes_of(const kernel::SharedLayout& shared, std::span<const kernel::Basis> lanes,
+                     std::span<const kernel::Basis> warps, std::uint32_t bytes, std::int64_t base);
 
 /// How the threads of a tile's layout move its elements to or from a buffer in shared memory: cut
 /// into vectors, as wide as both layouts allow; where each lies; how many wavefronts one takes. A
@@ -27,10 +33,13 @@ class SharedAccess {
     std::vector<std::uint32_t> registers;  ///< of the tile's layout, in the order of addresses
     VReg address = kNoVReg;                ///< of the thread's part
     std::int64_t immediate = 0;
+    std::uint32_t offset = 0;  ///< of its first element, without padding and the view's own
   };
   const std::vector<Vector>& vectors() const { return vectors_; }
   std::uint32_t bytes() const { return bytes_; }               ///< a vector
   std::uint8_t extra_passes() const { return extra_passes_; }  ///< beyond the fewest
+  /// Where the lanes go, without those that have one of these bits set; for add_shared_lanes.
+  SharedLanes lanes(std::uint32_t idle_lanes = 0) const;
   /// The uniform part of all addresses.
   VReg base(Lowering& l) const;
 
@@ -38,6 +47,7 @@ class SharedAccess {
   std::vector<Vector> vectors_;
   std::uint32_t bytes_ = 4;
   std::uint8_t extra_passes_ = 0;
+  SharedLanes lanes_;
   BufferView view_;
 };
 

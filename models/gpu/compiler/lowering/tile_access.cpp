@@ -68,6 +68,8 @@ class MatrixAddresses {
                   const kernel::SharedLayout& shared, const MatrixRows& rows,
                   const BufferView& view)
       : l_(l), layout_(layout), shared_(shared), view_(view) {
+    lanes_ =
+        l.add_shared_lanes(lanes_of(shared, rows.lanes, layout.warps, kMostBytes, view.offset));
     std::vector<std::int64_t> images;
     for (const auto* bases : {&rows.lanes, &layout.warps}) {
       for (const kernel::Basis& basis : *bases) images.push_back(shared.unpadded(basis));
@@ -77,6 +79,11 @@ class MatrixAddresses {
     base_ = view.address == kNoVReg ? l.shared_base() : view.address;
   }
   VReg base() const { return base_; }
+  /// Notes where an instruction's rows lie.
+  void note(MachineInstruction& i, std::uint32_t reg) const {
+    i.shared_lanes = lanes_;
+    i.shared_offset = static_cast<std::uint32_t>(offset(reg));
+  }
   /// Offset bits of the thread's part that a register turns over.
   std::int64_t crossed(std::uint32_t reg) const { return offset(reg) & set_by_threads_; }
   VReg thread(std::uint32_t reg) { return l_.index_math().exclusive_or(thread_, crossed(reg)); }
@@ -93,6 +100,7 @@ class MatrixAddresses {
   const BufferView& view_;
   std::int64_t set_by_threads_ = 0;
   VReg thread_ = kNoVReg, base_ = kNoVReg;
+  std::uint32_t lanes_ = kNoLanes;
 };
 
 std::string_view matrix_mnemonic(bool load, std::uint32_t matrices) {
@@ -161,6 +169,7 @@ void store_matrices(Lowering& l, const kernel::LinearLayout& layout,
                                    {address->second}, at.immediate(first));
     i.uses.insert(i.uses.end(), words.begin(), words.end());
     i.width = static_cast<std::uint16_t>(kWordBytes * rows.matrices);
+    at.note(i, first);
     i.effect = MemoryEffect::kSharedStore;
   }
 }
@@ -180,6 +189,7 @@ std::vector<Element> load_matrices(Lowering& l, const kernel::LinearLayout& layo
                                    {at.thread(first), at.base()}, at.immediate(first));
     i.defs.assign(words.begin(), words.end());
     i.width = static_cast<std::uint16_t>(kWordBytes * rows.matrices);
+    at.note(i, first);
     i.effect = MemoryEffect::kSharedLoad;
     spread(words, registers_from(first, count), element_bytes(shared), result);
   }
@@ -192,6 +202,7 @@ void store_vectors(Lowering& l, const kernel::LinearLayout& layout,
   const auto access = SharedAccess(l, layout, shared, view, kMostBytes);
   const std::uint32_t copies = layout.copy_lanes() | layout.copy_warps() << 5;
   const VReg guard = copies == 0 ? kNoVReg : l.tid_bits_clear(copies);
+  const std::uint32_t lanes = l.add_shared_lanes(access.lanes(layout.copy_lanes()));
   for (const auto& v : access.vectors()) {
     const auto words = words_of(l, values, v.registers, element_bytes(shared));
     MachineInstruction& i =
@@ -201,6 +212,8 @@ void store_vectors(Lowering& l, const kernel::LinearLayout& layout,
     i.guard = guard;
     i.width = static_cast<std::uint16_t>(access.bytes());
     i.extra_passes = access.extra_passes();
+    i.shared_lanes = lanes;
+    i.shared_offset = v.offset;
     i.active_lanes = static_cast<std::uint8_t>(
         layout.copy_lanes() == 0 ? 0 : kWarpLanes >> std::popcount(layout.copy_lanes()));
     i.effect = MemoryEffect::kSharedStore;
@@ -211,6 +224,7 @@ std::vector<Element> load_vectors(Lowering& l, const kernel::LinearLayout& layou
                                   const kernel::SharedLayout& shared, const BufferView& view) {
   const auto access = SharedAccess(l, layout, shared, view, kMostBytes);
   Builder& b = l.builder();
+  const std::uint32_t lanes = l.add_shared_lanes(access.lanes());
   std::vector<Element> result(layout.register_count());
   for (const auto& v : access.vectors()) {
     std::vector<VReg> words(std::max(1u, access.bytes() / kWordBytes));
@@ -222,6 +236,8 @@ std::vector<Element> load_vectors(Lowering& l, const kernel::LinearLayout& layou
     i.defs.assign(words.begin(), words.end());
     i.width = static_cast<std::uint16_t>(access.bytes());
     i.extra_passes = access.extra_passes();
+    i.shared_lanes = lanes;
+    i.shared_offset = v.offset;
     i.effect = MemoryEffect::kSharedLoad;
     spread(words, v.registers, element_bytes(shared), result);
   }

@@ -1,0 +1,170 @@
+// The page of `view`: that it is there, whole and right, and needs nothing else.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/e2e/command.h"
+
+namespace xpusim::e2e {
+namespace {
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::HasSubstr;
+
+const std::string kLessons = XPUSIM_SOURCE_DIR "/workloads/lessons/";
+
+const std::string& page_path() {
+  static const std::string path = temporary("view.html", "");
+  return path;
+}
+
+Result view(const std::string& workload, const std::string& more = "") {
+  return xpusim("view '" + workload + "' --out '" + page_path() + "' " +
+                (more.find("--on ") == std::string::npos ? "--on h200 " : "") + more);
+}
+
+std::string between(const std::string& text, const std::string& begin, const std::string& end) {
+  const auto from = text.find(begin);
+  if (from == std::string::npos) return "";
+  return text.substr(from + begin.size(), text.find(end, from) - from - begin.size());
+}
+
+json data_of(const std::string& page) {
+  return json::parse(between(page, "<script id=\"data\" type=\"application/json\">", "</script>"));
+}
+
+/// A page of a small launch, made once.
+const std::string& page() {
+  static const std::string text = [] {
+    const Result r = view(kLessons + "transpose_conflicts.yaml", "--set gpu.sm.count=1");
+    EXPECT_EQ(r.exit_code, 0) << r.err;
+    EXPECT_THAT(r.out, HasSubstr("SM 0 of 1, cycles "));
+    return read_file(page_path());
+  }();
+  return text;
+}
+
+std::uint64_t sum_of(const json& list, const char* key) {
+  std::uint64_t sum = 0;
+  for (const auto& e : list) sum += e[key].get<std::uint64_t>();
+  return sum;
+}
+
+TEST(View, EveryWarpsStatesSumUpToTheCyclesShown) {
+  const json data = data_of(page());
+  const json& recording = data["recording"];
+  const std::uint64_t shown =
+      recording["end_cycle"].get<std::uint64_t>() - recording["first_cycle"].get<std::uint64_t>();
+  EXPECT_GT(shown, 0u);
+  EXPECT_GT(recording["slots"].size(), 4u);
+  for (const auto& slot : recording["slots"]) {
+    std::uint64_t cycles = 0;
+    const auto& spans = slot["spans"];
+    ASSERT_EQ(spans.size() % 3, 0u);
+    for (std::size_t i = 0; i < spans.size(); i += 3) {
+      cycles += spans[i].get<std::uint64_t>();
+      ASSERT_LT(spans[i + 1].get<std::size_t>(), recording["states"].size());
+      ASSERT_LT(spans[i + 2].get<int>(), static_cast<int>(recording["code"].size()));
+    }
+    EXPECT_EQ(cycles, shown);
+  }
+}
+
+TEST(View, SectorsAndInstructionsOfTheOnlySmAreTheCounters) {
+  const json data = data_of(page());
+  const json& counters = data["report"]["counters"];
+  EXPECT_EQ(sum_of(data["recording"]["accesses"], "sectors"),
+            counters["l1_sectors_global_load"].get<std::uint64_t>() +
+                counters["l1_sectors_global_store"].get<std::uint64_t>());
+  EXPECT_EQ(sum_of(data["recording"]["code"], "issued"),
+            counters["warp_instructions"].get<std::uint64_t>());
+  std::uint64_t wavefronts = 0;
+  for (const auto& s : data["recording"]["shared"])
+    wavefronts += s["executions"].get<std::uint64_t>() * s["charged"].get<std::uint64_t>();
+  EXPECT_LE(wavefronts, counters["shared_wavefronts"].get<std::uint64_t>());
+}
+
+TEST(View, AColumnOfAnUnswizzledTileLiesInOneBank) {
+  for (const auto& s : data_of(page())["recording"]["shared"]) {
+    const bool reads = s["map"]["wavefronts"].size() == 32;
+    EXPECT_EQ(s["charged"], s["map"]["wavefronts"].size());
+    EXPECT_EQ(s["least"], 1);
+    if (!reads) continue;
+    const auto bank = s["map"]["wavefronts"][0][0][0];
+    for (const auto& wavefront : s["map"]["wavefronts"]) {
+      ASSERT_EQ(wavefront.size(), 1u);
+      EXPECT_EQ(wavefront[0][0], bank);
+    }
+  }
+  const Result r = view(kLessons + "transpose_swizzled.yaml", "--set gpu.sm.count=1");
+  ASSERT_EQ(r.exit_code, 0) << r.err;
+  for (const auto& s : data_of(read_file(page_path()))["recording"]["shared"])
+    EXPECT_EQ(s["map"]["wavefronts"].size(), 1u);
+}
+
+TEST(View, ThePageLoadsNothing) {
+  const std::string script = between(page(), "<script>", "</script>");
+  const std::string style = between(page(), "<style>", "</style>");
+  EXPECT_FALSE(script.empty());
+  EXPECT_FALSE(style.empty());
+  for (const char* mark : {"src=", "href=", "@import", "url(", "fetch(", "XMLHttpRequest",
+                           "importScripts", "@TITLE@", "@DATA@"})
+    EXPECT_EQ(page().find(mark), std::string::npos) << mark;
+}
+
+TEST(View, RecordingDoesNotChangeTheRun) {
+  const std::string file = temporary("view.json", "");
+  const std::string arguments =
+      " '" + kLessons + "transpose_conflicts.yaml' --on h200 --set gpu.sm.count=2 --json '" + file +
+      "'";
+  const auto report = [&](const std::string& verb) {
+    const Result r = xpusim(verb + arguments);
+    EXPECT_EQ(r.exit_code, 0) << r.err;
+    json j = json::parse(read_file(file));
+    for (auto& launch : j["launches"]) launch.erase("host");
+    return j["launches"];
+  };
+  EXPECT_EQ(report("run"), report("view --out '" + page_path() + "'"));
+}
+
+TEST(View, TheSameRunGivesTheSamePage) {
+  const std::string first = page();
+  ASSERT_EQ(view(kLessons + "transpose_conflicts.yaml", "--set gpu.sm.count=1").exit_code, 0);
+  EXPECT_EQ(read_file(page_path()), first);
+}
+
+TEST(View, AWindowIsTheCyclesAskedFor) {
+  const Result r = view(kLessons + "transpose_conflicts.yaml",
+                        "--set gpu.sm.count=4 --sm 3 --at 2500 --cycles 100");
+  ASSERT_EQ(r.exit_code, 0) << r.err;
+  EXPECT_THAT(r.out, HasSubstr("SM 3 of 4, cycles 2500 to 2600 of "));
+}
+
+void expect_refused(const Result& r, const std::string& message) {
+  EXPECT_EQ(r.exit_code, 2) << r.out;
+  EXPECT_EQ(r.out, "");
+  EXPECT_THAT(r.err, HasSubstr(message));
+  EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+}
+
+TEST(View, WrongInputGetsOneMessageAndLeavesNoPage) {
+  const std::string lesson = kLessons + "transpose_conflicts.yaml";
+  temporary("view.html", "as it was");
+  expect_refused(view(lesson, "--sm 132"), "there is no SM 132: h200 has 132, from 0");
+  expect_refused(view(lesson, "--launch 2"), "there is no launch 2: transpose_conflicts has 1");
+  expect_refused(view(lesson, "--at 999999"), "SM 0 does nothing at cycle 999999 or later");
+  expect_refused(view(lesson, "--cycles 0"), "--cycles");
+  expect_refused(view(XPUSIM_SOURCE_DIR "/workloads/pallas/layer_norm.yaml", "--on tpu_v5e"),
+                 "the tpu machines record nothing that can be viewed");
+  expect_refused(xpusim("view '" + lesson + "' --on h200 --on h200 --out x.html"),
+                 "view takes one machine");
+  expect_refused(xpusim("view '" + lesson + "' --on h200 --out /nowhere/x.html"),
+                 "/nowhere/x.html");
+  EXPECT_EQ(read_file(page_path()), "as it was");
+}
+
+}  // namespace
+}  // namespace xpusim::e2e

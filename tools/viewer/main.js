@@ -1,0 +1,124 @@
+// The head of the page, its tabs, and what belongs to all of it.
+
+const VIEWS = {
+  warps: [buildWarps, showWarps], lines: [buildLines, showLines], shared: [buildShared, showShared],
+  global: [buildGlobal, showGlobal], about: [buildAbout, () => {}],
+};
+const TABS = Object.keys(VIEWS);
+
+function buildHead() {
+  document.getElementById('title').append(REC.kernel + ' on ' + DATA.machine,
+    make('small', {}, `${DATA.workload}, launch ${DATA.launch.number} of ${DATA.launch.of}`));
+  const cards = document.getElementById('cards');
+  cards.append(card(time(REPORT.duration_ns), `${number(REPORT.cycles)} cycles at ${number(REPORT.clock_mhz)} MHz`));
+  const bound = Object.entries(REPORT.bound).sort((a, b) => b[1] - a[1])[0];
+  if (bound) cards.append(card(time(bound[1]),
+    `least by ${bound[0].replace(/_/g, ' ')}: ${percent(bound[1] / REPORT.duration_ns)} of the time`));
+  const worst = REPORT.bottlenecks[0];
+  if (worst) cards.append(card(`${percent(worst.share)} ${worst.reason}`,
+    worst.meaning + (worst.line ? ', most at ' + shortName(worst.line) : '')));
+  const error = REPORT.expected_error;
+  cards.append(error ? card('± ' + fixed(error.mean_abs_pct, 1) + ' %',
+      `expected error: mean of ${error.cases} measured kernels` + (error.kind_compared ? ' of this kind' : '') +
+      (error.configuration_compared ? '' : ', without your changes'))
+    : card('unknown', 'expected error: never compared'));
+  if (REPORT.hbm_gbs) cards.append(card(REPORT.hbm_gbs < 100 ? fixed(REPORT.hbm_gbs, 1) + ' GB/s'
+    : fixed(REPORT.hbm_gbs / 1000) + ' TB/s', 'through the memory'));
+  if (REPORT.energy_uj) cards.append(card(REPORT.energy_uj < 1e4 ? fixed(REPORT.energy_uj, 0) + ' uJ'
+    : fixed(REPORT.energy_uj / 1e3, 1) + ' mJ', fixed(REPORT.power_w, 0) + ' W'));
+  buildLedger();
+  const shownPart = `${number(FIRST)} to ${number(END)}`;
+  document.getElementById('shown').append('Shown: ', make('b', {}, `SM ${REC.sm} of ${REC.sms}, cycles ${shownPart}`),
+    ` of ${number(REPORT.cycles)}; blocks of ${REC.warps_of_block} warps, up to ${REC.blocks_of_sm} on an SM.` +
+    (REC.cut ? ' The recording ends early: the page has room for so much.' : '') +
+    ' Other SMs, and later cycles, may do otherwise; the bar above and the source lines count all of them.');
+}
+
+/// The cycles of all sub-cores, over the whole launch.
+function buildLedger() {
+  const unit = Object.keys(REPORT.ledger)[0];
+  if (!unit) return;
+  const all = Object.entries(REPORT.ledger[unit]).sort((a, b) => b[1] - a[1]);
+  const total = all.reduce((sum, e) => sum + e[1], 0);
+  const bar = document.getElementById('ledger');
+  for (const [reason, cycles] of all)
+    bar.append(explain(make('i', {style: `width:${100 * cycles / total}%;background:${paint(reason)}`}),
+      `${reason}: ${percent(cycles / total)} of ${number(total)} sub-core cycles\n${DATA.meanings[reason] || ''}`));
+  const text = document.getElementById('ledger-text');
+  text.append('All sub-cores, whole launch: ');
+  all.slice(0, 5).forEach(([reason, cycles], i) => text.append(i ? ', ' : '', swatch(reason), ' ',
+    make('b', {}, `${reason} ${percent(cycles / total)}`)));
+}
+
+/// What the report knows of its own error.
+function trust() {
+  const e = REPORT.expected_error, texts = [];
+  if (!e) return ['This machine was never compared with a real one.'];
+  texts.push(`Simulated times of ${e.cases} measured kernels${e.kind_compared ? ` of this kind (${e.kind})` : ''} were off by ` +
+    `${fixed(e.mean_abs_pct, 1)} % on average, by ${fixed(e.worst_abs_pct, 1)} % at worst (${baseName(e.source)}).`);
+  if (!e.configuration_compared)
+    texts.push('This configuration differs from the one that was compared: ' + e.configuration_changes.join(', ') + '.');
+  if (e.time_compared === false) texts.push('The time lies far outside those that were compared.');
+  if (e.ops_never_compared.length)
+    texts.push('No compared kernel has these ops: ' + e.ops_never_compared.join(', ') + '.');
+  for (const [tensor, c] of Object.entries(REPORT.check || {}))
+    texts.push(`The values of ${tensor} are ${c.right ? 'right' : 'wrong'}, checked against a reference.`);
+  return texts;
+}
+
+function buildAbout(panel) {
+  const list = texts => make('ul', {}, ...texts.map(t => make('li', {}, t)));
+  panel.append(make('div', {},
+    make('h2', {}, 'What this is'),
+    make('p', {}, `A simulation by ${DATA.tool} of ${REC.kernel} on ${DATA.machine}: no measurement of a chip. ` +
+      `The kernel has ${REC.code.length} instructions, ${REC.registers} registers a thread and ` +
+      `${number(REC.shared_bytes)} bytes of shared memory a block.`),
+    make('h2', {}, 'How to read it'),
+    list(['A warp is 32 lanes that issue together. An SM has four sub-cores; each issues at most one ' +
+      'instruction of one of its warps a cycle.',
+      'A warp that does not issue waits for one reason at a time. Here a wait counts for the reason that held ' +
+      'the warp last before it could issue; the instruction shown is the one that it waited to issue.',
+      'The bar above counts cycles of sub-cores, of which each has one reason: issued if any of its warps issued, ' +
+      'else what held the warp that could go on first. The rows count cycles of warps, of which most wait at any time.',
+      'Where a pixel holds several cycles, it has the colour of the state that took most of them.',
+      'Addresses in shared memory are those that the layouts give the first warp of a block; in global memory, ' +
+      'those of a real execution.']),
+    make('h2', {}, 'How far to trust it'), list(trust()),
+    make('h2', {}, 'Not modelled in this launch'), list(REPORT.notes),
+    make('h2', {}, 'The clock'), make('p', {}, REPORT.clock_reason || '-'),
+    make('h2', {}, 'Links'),
+    make('p', {}, 'The address holds what is chosen: ', make('code', {}, '#tab=shared'), ', ',
+      make('code', {}, '#tab=warps&from=2000&until=2400&slot=0&cycle=2100'), ', ',
+      make('code', {}, '#tab=lines&line=kernels.py:52'), '.')));
+}
+
+function show() {
+  for (const tab of TABS) {
+    const on = VIEW.tab === tab, button = document.getElementById('tab-' + tab);
+    document.getElementById(tab).hidden = !on;
+    button.setAttribute('aria-selected', String(on));
+    button.tabIndex = on ? 0 : -1;
+  }
+  tip(null, '');
+  VIEWS[VIEW.tab][1]();
+}
+
+function start() {
+  buildHead();
+  for (const tab of TABS) {
+    VIEWS[tab][0](document.getElementById(tab));
+    document.getElementById('tab-' + tab).addEventListener('click', () => choose({tab, pc: undefined, example: undefined}));
+  }
+  document.querySelector('nav').addEventListener('keydown', e => {
+    const by = e.key === 'ArrowRight' ? 1 : e.key === 'ArrowLeft' ? -1 : 0;
+    if (!by) return;
+    const next = TABS[(TABS.indexOf(VIEW.tab) + by + TABS.length) % TABS.length];
+    choose({tab: next, pc: undefined, example: undefined});
+    document.getElementById('tab-' + next).focus();
+  });
+  const read = () => { readHash(); if (!VIEWS[VIEW.tab]) VIEW.tab = 'warps'; show(); };
+  addEventListener('hashchange', read);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => location.reload());
+  read();
+}
+start();
