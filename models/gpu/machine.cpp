@@ -293,6 +293,8 @@ Expected<run::LaunchReport> Machine::simulate(const Job& job, const Clocks& cloc
   if (options.warm_caches && caches_) {
     chip.memory().set_caches(std::move(*caches_));
     cached = cached_bytes(chip.memory(), memory);
+  } else {
+    chip.memory().cold_caches();
   }
   ChipTracer tracer(options, domain.scheduler().clock(), chip,
                     static_cast<std::size_t>(fit.blocks));

@@ -15,7 +15,7 @@ namespace xpusim::memory {
 /// clock.
 struct L2Params {
   std::int64_t slices = 96, halves = 2, ways = 16, dirty_ways = 7;
-  std::int64_t capacity_bytes = 62'914'560;
+  std::int64_t capacity_bytes = 62'914'560, left_dirty_bytes = 0;
   std::int64_t hit_cycles = 100, miss_cycles = 60, fill_cycles = 20;
   double sectors_per_cycle = 1.75;
   double atomic_cycles = 1.4;
@@ -32,6 +32,8 @@ struct L2Params {
         field("dirty_ways", &P::dirty_ways, U::kCount,
               "dirty lines a set holds before the oldest is cleaned", 1, 16),
         field("capacity", &P::capacity_bytes, U::kBytes, "bytes of all slices", 65536, 1e10),
+        field("left_dirty", &P::left_dirty_bytes, U::kBytes,
+              "bytes that others left dirty, as a cold start finds it", 0, 1e9),
         field("hit_latency", &P::hit_cycles, U::kCycles, "look-up and data of a hit", 1, 1000),
         field("miss_latency", &P::miss_cycles, U::kCycles, "look-up until a miss leaves", 1, 1000),
         field("fill_latency", &P::fill_cycles, U::kCycles, "a fill until its data leaves", 1, 1000),

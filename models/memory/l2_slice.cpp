@@ -91,7 +91,7 @@ void L2Slice::expect(const Message& m) const {
     fills_.prefetch(block_of(m), m.tag);
   } else {
     const BlockRequest r = BlockRequest::of(m.data);
-    tags_.prefetch(r.place, r.mask);
+    tags_.prefetch(r.place, block_of(m), r.mask);
     if (m.kind == kRead || m.kind == kFarRead) fills_.prefetch(block_of(m));
   }
 }

@@ -39,17 +39,14 @@ void L2Tags::clear() {
   }
 }
 
-/// Streams fill the groups evenly; the turn a round keeps strides of a power of two apart.
-std::size_t L2Tags::group_of(std::uint32_t place) const {
-  const std::uint32_t round = place / groups_;
-  const std::uint64_t hash = round * 0x9e3779b9u;
-  const std::uint32_t g =
-      place - round * groups_ + static_cast<std::uint32_t>((hash * groups_) >> 32);
+std::size_t L2Tags::group_of(std::uint32_t place, std::uint32_t block) const {
+  const std::uint64_t hash = block / kPageBlocks * 0x9e3779b9u;
+  const std::uint32_t g = place % groups_ + static_cast<std::uint32_t>((hash * groups_) >> 32);
   return g >= groups_ ? g - groups_ : g;
 }
 
-void L2Tags::prefetch(std::uint32_t place, std::uint16_t mask) const {
-  const Group& group = all_[group_of(place)];
+void L2Tags::prefetch(std::uint32_t place, std::uint32_t block, std::uint16_t mask) const {
+  const Group& group = all_[group_of(place, block)];
   __builtin_prefetch(&group.sets[0], 1);
   __builtin_prefetch(&group.sets[2], 1);
   for (std::uint32_t line = 0; line < kLinesPerGroup; ++line) {
@@ -113,7 +110,7 @@ void L2Tags::clean_oldest(Group& group, std::uint32_t line, std::uint32_t except
 
 L2Tags::Read L2Tags::read(std::uint32_t place, std::uint32_t block, std::uint16_t mask,
                           Victims& victims) {
-  Group& group = all_[group_of(place)];
+  Group& group = all_[group_of(place, block)];
   std::uint32_t present = 0, filled = 0;
   for (std::uint32_t line = 0; line < kLinesPerGroup; ++line) {
     const std::uint32_t wanted = mask >> line * 4 & kLineSectors;
@@ -130,7 +127,7 @@ L2Tags::Read L2Tags::read(std::uint32_t place, std::uint32_t block, std::uint16_
 
 std::uint16_t L2Tags::write(std::uint32_t place, std::uint32_t block, std::uint16_t mask,
                             Victims& victims) {
-  Group& group = all_[group_of(place)];
+  Group& group = all_[group_of(place, block)];
   std::uint32_t copied = 0;
   for (std::uint32_t line = 0; line < kLinesPerGroup; ++line) {
     const std::uint32_t written = mask >> line * 4 & kLineSectors;
@@ -151,7 +148,7 @@ std::uint16_t L2Tags::write(std::uint32_t place, std::uint32_t block, std::uint1
 }
 
 void L2Tags::mark_copied(std::uint32_t place, std::uint32_t block, std::uint16_t mask) {
-  Group& group = all_[group_of(place)];
+  Group& group = all_[group_of(place, block)];
   for (std::uint32_t line = 0; line < kLinesPerGroup; ++line) {
     if ((mask >> line * 4 & kLineSectors) == 0) continue;
     const int way = find(group.tags[line], block);
@@ -162,7 +159,7 @@ void L2Tags::mark_copied(std::uint32_t place, std::uint32_t block, std::uint16_t
 }
 
 void L2Tags::invalidate(std::uint32_t place, std::uint32_t block, std::uint16_t mask) {
-  Group& group = all_[group_of(place)];
+  Group& group = all_[group_of(place, block)];
   for (std::uint32_t line = 0; line < kLinesPerGroup; ++line) {
     const std::uint32_t sectors = mask >> line * 4 & kLineSectors;
     const int way = find(group.tags[line], block);
@@ -173,7 +170,7 @@ void L2Tags::invalidate(std::uint32_t place, std::uint32_t block, std::uint16_t 
 }
 
 std::uint16_t L2Tags::present(std::uint32_t place, std::uint32_t block) const {
-  const Group& group = all_[group_of(place)];
+  const Group& group = all_[group_of(place, block)];
   std::uint32_t mask = 0;
   for (std::uint32_t line = 0; line < kLinesPerGroup; ++line) {
     const int way = find(group.tags[line], block);

@@ -10,10 +10,16 @@ namespace xpusim::memory {
 /// touches up to four lines of one 512 B block; they lie in four neighbouring sets (a *group*). A
 /// sector counts as present from the moment it is asked for; when its data comes is L2Fills'
 /// business.
+///
+/// A large page (2 MiB) fills neighbouring groups evenly; each page begins at a group of its own,
+/// as pages lie scattered over a chip's physical memory. Some sets are full, therefore, when others
+/// have room. Measured on an H200 (60 MiB), by what kernels that only read displace of what others
+/// left dirty: 2 % after 38 MB, 13 % after 48, half after 57, 60 % after 60, 91 % after 100.
 class L2Tags {
  public:
   static constexpr std::uint32_t kMaxWays = 16;
   static constexpr std::uint32_t kNoBlock = ~0u;
+  static constexpr std::uint32_t kPageBlocks = 4096;  ///< of a large page (2 MiB)
 
   /// Lines of one block that leave with data that memory has not got.
   struct Victim {
@@ -54,7 +60,7 @@ class L2Tags {
   /// Drops sectors (of a copy that was written at home).
   void invalidate(std::uint32_t place, std::uint32_t block, std::uint16_t mask);
   /// Brings what a request will touch into the host's cache; changes nothing else.
-  void prefetch(std::uint32_t place, std::uint16_t mask) const;
+  void prefetch(std::uint32_t place, std::uint32_t block, std::uint16_t mask) const;
   /// The sectors that are present; changes nothing.
   std::uint16_t present(std::uint32_t place, std::uint32_t block) const;
 
@@ -88,7 +94,7 @@ class L2Tags {
     std::array<Tags, kLinesPerGroup> tags;
   };
 
-  std::size_t group_of(std::uint32_t place) const;
+  std::size_t group_of(std::uint32_t place, std::uint32_t block) const;
   static int find(const Tags& tags, std::uint32_t block);
   static void touch(Set& set, std::uint32_t way);
   std::uint32_t use(Group& group, std::uint32_t line, std::uint32_t block, Victims& victims) const;

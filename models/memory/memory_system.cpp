@@ -163,6 +163,8 @@ MemorySystem::MemorySystem(const sc_core::sc_module_name& name, engine::Schedule
       scheduler_(scheduler),
       map_(params.hbm, static_cast<std::uint32_t>(params.l2.slices)),
       halves_(static_cast<std::uint32_t>(params.l2.halves)),
+      left_dirty_(static_cast<std::uint64_t>(params.l2.left_dirty_bytes)),
+      capacity_(static_cast<std::uint64_t>(params.hbm.capacity_bytes)),
       coalescers_(static_cast<std::size_t>(params.coalescer.groups)) {
   const auto slices = static_cast<std::uint32_t>(params.l2.slices);
   using network::Crossbar;
@@ -273,6 +275,22 @@ std::vector<std::uint64_t> MemorySystem::cached_bytes(const std::vector<Range>& 
 
 void MemorySystem::clear_caches() {
   for (auto& slice : slices_) slice->tags().clear();
+}
+
+void MemorySystem::cold_caches() {
+  clear_caches();
+  constexpr std::uint64_t kPieceBlocks = 128;        // 64 KiB of a large page
+  constexpr std::uint16_t kHalfOfEachLine = 0x3333;  // one of its two atoms
+  const std::uint64_t pages =
+      std::max<std::uint64_t>(capacity_ / kBlockBytes / L2Tags::kPageBlocks, 1);
+  for (std::uint64_t i = 0; i < left_dirty_ / (kBlockBytes / 2); ++i) {
+    const std::uint64_t page = pages - 1 - i / kPieceBlocks % pages;
+    const std::uint64_t block = page * L2Tags::kPageBlocks + i % kPieceBlocks;
+    const AddressMap::SliceBlock where = map_.slice_block(block * kBlockBytes);
+    L2Tags::Victims beyond_the_dirty_ways;
+    slices_[where.slice]->tags().write(where.block, static_cast<std::uint32_t>(block),
+                                       kHalfOfEachLine, beyond_the_dirty_ways);
+  }
 }
 
 CacheContents MemorySystem::caches() const {

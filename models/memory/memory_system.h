@@ -79,7 +79,12 @@ class MemorySystem : public sc_core::sc_module {
   std::uint32_t slices() const { return static_cast<std::uint32_t>(slices_.size()); }
   const AddressMap& map() const { return map_; }
 
-  void clear_caches();  ///< cold: no tags, no dirty data
+  void clear_caches();  ///< no tags, no dirty data
+  /// As a cold start finds the caches: nothing of its own in them, but `l2.left_dirty` bytes of
+  /// others that go to HBM when their lines are taken. They lie scattered over pages at the end of
+  /// the memory, an atom in each of their lines (an assumption: kernels that only read displace
+  /// half of them with 57 MB of lines; full lines would leave room for 60).
+  void cold_caches();
   CacheContents caches() const;
   void set_caches(CacheContents contents);  ///< of a system with the same parameters
   /// Charges all ledgers up to `now`, at the end of a run.
@@ -91,6 +96,7 @@ class MemorySystem : public sc_core::sc_module {
   const engine::Scheduler& scheduler_;
   AddressMap map_;
   std::uint32_t halves_;
+  std::uint64_t left_dirty_, capacity_;  ///< bytes
   std::unique_ptr<network::Crossbar> requests_, replies_, bridge_;
   std::unique_ptr<Hbm> hbm_;
   std::vector<std::unique_ptr<L2Slice>> slices_;

@@ -81,6 +81,30 @@ TEST(L2Tags, spread_a_slices_blocks_evenly_over_its_sets) {
   EXPECT_EQ(tags.dirty_sectors(), 5120u * 4);  // all fit
 }
 
+TEST(L2Tags, begin_each_page_at_a_group_of_its_own) {
+  L2Tags tags(4 * 80, 1, 1);  // 80 groups of one way; page 1 begins at 0.618 * 80 = 49.4
+  L2Tags::Victims victims;
+  tags.read(0, 0, 0xf, victims);
+  tags.read(49, 49, 0xf, victims);
+  tags.read(0, 4096, 0xf, victims);  // page 1, the first place
+  EXPECT_EQ(tags.present(0, 0), 0xf);
+  EXPECT_EQ(tags.present(49, 49), 0);
+  EXPECT_EQ(tags.present(0, 4096), 0xf);
+}
+
+TEST(L2Tags, fill_some_sets_with_scattered_pages_while_others_have_room) {
+  L2Tags tags(5120, 16, 16);  // 80 groups of 16 ways
+  for (std::uint32_t page = 0; page < 30; ++page) {  // as many blocks as fit, by 43 of each page
+    for (std::uint32_t i = 0; i < 43; ++i) {
+      L2Tags::Victims victims;
+      tags.write(i, page * 4096 + i, 0xffff, victims);
+    }
+  }
+  const double share = static_cast<double>(tags.dirty_sectors()) / (5120 * 4);
+  EXPECT_GT(share, 0.85);
+  EXPECT_LT(share, 0.99);
+}
+
 TEST(L2Tags, do_what_a_plain_list_does) {
   for (const std::uint32_t ways : {1u, 3u, 16u}) {
     std::mt19937_64 random(ways);

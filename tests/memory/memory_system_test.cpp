@@ -291,6 +291,30 @@ TEST(MemorySystem, holds_no_more_dirty_lines_than_it_may) {
   EXPECT_NEAR(dirty_share(0, 7), 7.0 / 16, 0.005);
 }
 
+/// Bytes that go to memory when `lines` lines of each of the 512 sets of small_l2 are read from
+/// cold caches.
+std::uint64_t displaced(std::int64_t left_dirty, std::uint32_t lines) {
+  MemoryParams p = small_l2(7);
+  p.l2.left_dirty_bytes = left_dirty;
+  Bench b(p, 1, 64, [lines](std::uint32_t) {
+    return [=, i = 0u](Access& a) mutable {
+      if (i == 96 * 8 * lines) return false;
+      a.address = i++ * kBlockBytes;
+      return true;
+    };
+  });
+  b.memory().cold_caches();
+  b.run();
+  return b.memory().counters().dram_write_bytes;
+}
+
+TEST(MemorySystem, writes_back_what_others_left_dirty_when_its_lines_are_taken) {
+  EXPECT_EQ(displaced(0, 64), 0u);
+  EXPECT_EQ(displaced(256 * 1024, 0), 0u);
+  EXPECT_EQ(displaced(256 * 1024, 4), 0u);  // there is room for both
+  EXPECT_EQ(displaced(256 * 1024, 64), 256u * 1024);
+}
+
 TEST(MemorySystem, flushes_every_dirty_sector_once) {
   const std::uint64_t near = address_in_half(0);
   const MemoryParams p = params();
