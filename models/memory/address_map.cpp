@@ -86,9 +86,8 @@ AddressMap::SliceBlock AddressMap::slice_block(std::uint64_t address) const {
     const auto which = static_cast<std::uint32_t>(block - share * slices_per_channel_);
     return {p.channel * slices_per_channel_ + which, static_cast<std::uint32_t>(share)};
   }
-  const std::uint32_t slice = p.channel / channels_per_slice_;
-  return {slice, static_cast<std::uint32_t>(block) * channels_per_slice_ +
-                     (p.channel - slice * channels_per_slice_)};
+  return {p.channel % slices_,
+          static_cast<std::uint32_t>(block) * channels_per_slice_ + p.channel / slices_};
 }
 
 }  // namespace xpusim::memory

@@ -29,6 +29,8 @@ struct Location {
 /// only shares these properties with it.
 ///
 /// L2 slices divide the pseudo channels evenly: `slices` is a divisor or a multiple of P.
+/// Neighbouring pseudo channels belong to different slices: a KiB that all blocks add to is served
+/// by two.
 class AddressMap {
  public:
   AddressMap(const HbmParams& hbm, std::uint32_t slices);

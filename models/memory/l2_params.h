@@ -16,6 +16,7 @@ namespace xpusim::memory {
 struct L2Params {
   std::int64_t slices = 96, halves = 2, ways = 16, dirty_ways = 7;
   std::int64_t capacity_bytes = 62'914'560, left_dirty_bytes = 0;
+  std::int64_t atomic_units = 2;
   std::int64_t hit_cycles = 100, miss_cycles = 60, fill_cycles = 20;
   double sectors_per_cycle = 1.75;
   double atomic_cycles = 1.4;
@@ -40,7 +41,9 @@ struct L2Params {
         field("sectors_per_cycle", &P::sectors_per_cycle, U::kRatio,
               "sectors of 32 B that a slice looks up a cycle", 0.1, 64),
         field("atomic_cycles", &P::atomic_cycles, U::kCycles,
-              "a slice is busy a sector and pass of an atomic", 0.1, 100)};
+              "an atomic unit is busy a sector and pass of an atomic", 0.1, 100),
+        field("atomic_units", &P::atomic_units, U::kCount,
+              "units of a slice that perform atomics, each on 256 B of every so many", 1, 64)};
   }
 };
 

@@ -16,6 +16,10 @@ std::uint64_t fractions(double cycles) {
   return static_cast<std::uint64_t>(std::lround(std::ldexp(cycles, kFraction)));
 }
 
+/// What an atomic unit owns at once, and the sectors of the first such piece of a block.
+constexpr std::uint32_t kUnitBytes = 256;
+constexpr std::uint32_t kUnitSectors = 0xff;
+
 std::uint32_t count(std::uint32_t mask) { return static_cast<std::uint32_t>(std::popcount(mask)); }
 
 std::uint32_t block_of(const engine::Message& m) {
@@ -46,6 +50,7 @@ L2Slice::L2Slice(const sc_core::sc_module_name& name, const L2Params& params, st
       far_reply_(far_reply),
       look_up_(fractions(1 / params.sectors_per_cycle)),
       atomic_(fractions(params.atomic_cycles)),
+      units_(static_cast<std::size_t>(params.atomic_units)),
       tags_(lines_of_a_slice(params), static_cast<std::uint32_t>(params.ways),
             static_cast<std::uint32_t>(params.dirty_ways)) {}
 
@@ -97,22 +102,41 @@ void L2Slice::expect(const Message& m) const {
 }
 
 double L2Slice::busy_cycles() const {
-  return static_cast<double>(counters_.busy_fractions) /
-         static_cast<double>(std::uint64_t{1} << kFraction);
+  std::uint64_t busy = counters_.busy_fractions;
+  for (const AtomicUnit& unit : units_) busy = std::max(busy, unit.busy);
+  return static_cast<double>(busy) / static_cast<double>(std::uint64_t{1} << kFraction);
 }
 
 /// Takes the look-up pipeline, in order of arrival; returns the cycle in which the look-up starts.
-engine::Cycle L2Slice::occupy(std::uint32_t sectors, std::uint64_t each, Cycle now) {
+engine::Cycle L2Slice::occupy(std::uint32_t sectors, Cycle now) {
   const std::uint64_t start = std::max(now << kFraction, next_free_);
-  next_free_ = start + sectors * each;
-  counters_.busy_fractions += sectors * each;
+  next_free_ = start + sectors * look_up_;
+  counters_.busy_fractions += sectors * look_up_;
   return start >> kFraction;
+}
+
+/// Passes of an atomic in the units of its sectors, in order of arrival; returns the cycle after
+/// the last.
+engine::Cycle L2Slice::perform(std::uint32_t block, std::uint16_t mask, std::uint32_t operations,
+                               Cycle start) {
+  std::uint64_t last = start << kFraction;
+  constexpr std::uint32_t kPieces = kBlockBytes / kUnitBytes;
+  for (std::uint32_t piece = 0; piece < kPieces; ++piece) {
+    const std::uint32_t sectors = count(mask >> piece * (kUnitBytes / kSectorBytes) & kUnitSectors);
+    if (sectors == 0) continue;
+    const std::uint64_t time = operations * atomic_ * sectors / count(mask);
+    AtomicUnit& unit = units_[(block * kPieces + piece) % units_.size()];
+    unit.next_free = std::max(start << kFraction, unit.next_free) + time;
+    unit.busy += time;
+    last = std::max(last, unit.next_free);
+  }
+  return last >> kFraction;
 }
 
 void L2Slice::read(const Message& m, Cycle now) {
   const BlockRequest r = BlockRequest::of(m.data);
   const std::uint32_t block = block_of(m);
-  const Cycle start = occupy(count(r.mask), look_up_, now);
+  const Cycle start = occupy(count(r.mask), now);
   L2Tags::Victims victims;
   const L2Tags::Read found = tags_.read(r.place, block, r.mask, victims);
   if (m.kind == kFarRead) tags_.mark_copied(r.place, block, r.mask);
@@ -197,7 +221,7 @@ void L2Slice::pass_to_home(const Message& m, std::uint16_t kind, Cycle at) {
 void L2Slice::write(const Message& m, Cycle now) {
   const BlockRequest r = BlockRequest::of(m.data);
   const std::uint32_t block = block_of(m);
-  const Cycle start = occupy(count(r.mask), look_up_, now);
+  const Cycle start = occupy(count(r.mask), now);
   const Cycle leaves = start + static_cast<Cycle>(params_.miss_cycles);
   counters_.write += count(r.mask);
   counters_.hit += count(r.mask);
@@ -216,18 +240,19 @@ void L2Slice::write(const Message& m, Cycle now) {
 void L2Slice::atomic(const Message& m, Cycle now) {
   const BlockRequest r = BlockRequest::of(m.data);
   const std::uint32_t block = block_of(m);
-  const std::uint32_t operations = count(r.mask) * std::max<std::uint32_t>(1, m.count);
+  const std::uint32_t operations = std::max<std::uint32_t>(count(r.mask), m.count);
   const bool reduce = m.kind == kReduce || m.kind == kFarReduce;
   (reduce ? counters_.red : counters_.atom) += operations;
   if (!is_home(r)) {
     counters_.hit += operations;
-    const Cycle start = occupy(operations, look_up_, now);
+    const Cycle start = occupy(operations, now);
     tags_.invalidate(r.place, block, r.mask);
     pass_to_home(m, reduce ? kFarReduce : kFarAtomic,
                  start + static_cast<Cycle>(params_.miss_cycles));
     return;
   }
-  const Cycle start = occupy(operations, atomic_, now);
+  const Cycle start = occupy(operations, now);
+  const Cycle done = perform(block, r.mask, operations, start);
   L2Tags::Victims victims;
   const L2Tags::Read found = tags_.read(r.place, block, r.mask, victims);
   const std::uint16_t copied = tags_.write(r.place, block, r.mask, victims);
@@ -236,7 +261,7 @@ void L2Slice::atomic(const Message& m, Cycle now) {
   const Cycle leaves = start + static_cast<Cycle>(params_.miss_cycles);
   if (copied != 0 && (m.kind == kAtomic || m.kind == kReduce)) drop_copy(m, r, copied, leaves);
   write_back(victims, leaves);
-  fetch(m, r, found.filled, std::max(start, next_free_ >> kFraction));
+  fetch(m, r, found.filled, done);
 }
 
 void L2Slice::drop_copy(const Message& m, const BlockRequest& r, std::uint16_t copied, Cycle at) {

@@ -50,7 +50,8 @@ struct BlockRequest {
 ///   and always hit. A read of sectors that are on their way waits for them and counts as a hit;
 /// * dirty data goes to memory when its line leaves, or when its set has too many dirty lines.
 ///
-/// A slice looks up `sectors_per_cycle` in order of arrival; fills cost no look-ups. All follows
+/// A slice looks up `sectors_per_cycle` in order of arrival; fills cost no look-ups. An atomic is
+/// then performed by the unit of its 256 B, pass after pass, in order of arrival. All follows
 /// from messages by time stamps: a slice is never ticked. Not modelled: a limit on misses under
 /// way, byte masks within a sector, compression, residency hints (evict_first and the like), ECC, a
 /// clock of its own, an order of write-backs beyond LRU.
@@ -72,7 +73,7 @@ class L2Slice : public sc_core::sc_module, public engine::Component {
   const char* waiting_for() const override { return fills_.empty() ? "" : "a fill"; }
 
   const L2Counters& counters() const { return counters_; }
-  double busy_cycles() const;  ///< of the look-up pipeline
+  double busy_cycles() const;  ///< of the look-up pipeline, or of the busiest atomic unit
   const L2Tags& tags() const { return tags_; }
   L2Tags& tags() { return tags_; }
 
@@ -81,7 +82,8 @@ class L2Slice : public sc_core::sc_module, public engine::Component {
   using Message = engine::Message;
 
   bool is_home(const BlockRequest& r) const { return r.home == index_; }
-  Cycle occupy(std::uint32_t sectors, std::uint64_t each, Cycle now);
+  Cycle occupy(std::uint32_t sectors, Cycle now);
+  Cycle perform(std::uint32_t block, std::uint16_t mask, std::uint32_t operations, Cycle start);
   void read(const Message& m, Cycle now);
   void write(const Message& m, Cycle now);
   void atomic(const Message& m, Cycle now);
@@ -99,6 +101,10 @@ class L2Slice : public sc_core::sc_module, public engine::Component {
   Cycle far_reply_;
   std::uint64_t look_up_, atomic_;  ///< a sector takes, in fractions of a cycle
   std::uint64_t next_free_ = 0;     ///< of the look-up pipeline, in fractions of a cycle
+  struct AtomicUnit {
+    std::uint64_t next_free = 0, busy = 0;  ///< in fractions of a cycle
+  };
+  std::vector<AtomicUnit> units_;
   L2Tags tags_;
   L2Fills fills_;
   L2Counters counters_;

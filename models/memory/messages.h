@@ -30,7 +30,7 @@ inline constexpr std::uint32_t kNoReply = ~0u;
 enum Kind : std::uint16_t {
   kRead = 1,
   kWrite,
-  kAtomic,  ///< performed at the slice; `count`: passes (largest multiplicity of one address)
+  kAtomic,  ///< performed at the slice; `count`: passes over its sectors, one at least over each
   kReadDone,
   kWriteDone,
   kAtomicDone,

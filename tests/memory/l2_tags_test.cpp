@@ -93,7 +93,7 @@ TEST(L2Tags, begin_each_page_at_a_group_of_its_own) {
 }
 
 TEST(L2Tags, fill_some_sets_with_scattered_pages_while_others_have_room) {
-  L2Tags tags(5120, 16, 16);  // 80 groups of 16 ways
+  L2Tags tags(5120, 16, 16);                         // 80 groups of 16 ways
   for (std::uint32_t page = 0; page < 30; ++page) {  // as many blocks as fit, by 43 of each page
     for (std::uint32_t i = 0; i < 43; ++i) {
       L2Tags::Victims victims;

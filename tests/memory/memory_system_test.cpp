@@ -388,6 +388,28 @@ TEST(MemorySystem, serialises_atomics_on_one_address_at_its_slice) {
   EXPECT_NEAR(static_cast<double>(end), 1000 * 4 * 1.4 + 500, 300);
 }
 
+/// Cycles for 1000 atomics of two sectors, 1.4 cycles a sector, the second `apart` sectors away.
+double two_sectors(unsigned apart) {
+  const std::uint64_t near = address_in_half(0);
+  const auto mask = static_cast<std::uint16_t>(1u | 1u << apart);
+  Bench b(params(), 1, 1000, [&](std::uint32_t) {
+    return list(std::vector<Access>(1000, Access{near, mask, kAtomic, 0}));
+  });
+  return static_cast<double>(b.run());
+}
+
+TEST(MemorySystem, performs_atomics_on_different_256_bytes_at_once) {
+  EXPECT_NEAR(two_sectors(7), 1000 * 2 * 1.4 + 500, 300);
+  EXPECT_NEAR(two_sectors(8), 1000 * 1.4 + 500, 300);
+}
+
+TEST(MemorySystem, performs_the_passes_that_a_request_names_over_all_its_sectors) {
+  TwoSms b({{address_in_half(0), 0b11, kAtomic, 5}}, {});
+  EXPECT_EQ(b.memory().counters().l2_sectors_atom, 5u);
+  TwoSms at_least_one_a_sector({{address_in_half(0), 0b111, kAtomic, 1}}, {});
+  EXPECT_EQ(at_least_one_a_sector.memory().counters().l2_sectors_atom, 3u);
+}
+
 TEST(MemorySystem, looks_up_far_atomics_twice) {
   TwoSms b({{address_in_half(1), kOneSector, kReduce, 1}}, {});
   EXPECT_EQ(b.memory().counters().l2_sectors_red, 2u);

@@ -23,7 +23,7 @@ void add_run(std::uint64_t first, std::uint64_t last, WarpFootprint& out) {
     const auto low = static_cast<unsigned>((from - line) / kSectorBytes);
     const auto high = static_cast<unsigned>((to - line) / kSectorBytes);
     const auto mask = static_cast<std::uint16_t>((2u << high) - (1u << low));
-    out.requests[out.count++] = {line, mask, 1};
+    out.requests[out.count++] = {line, mask, 1, 1};
   }
   out.sectors = static_cast<std::uint32_t>(last / kSectorBytes - first / kSectorBytes + 1);
   out.lines = static_cast<std::uint32_t>(last / kLineBytes - first / kLineBytes + 1);
@@ -83,7 +83,7 @@ void add_lanes(const std::uint64_t* address, unsigned lanes, std::uint32_t bytes
   }
   out.lines = count;
   for (unsigned i = 0; i < count;) {
-    SectorRequest request{lines[i].number * kLineBytes, 0, 1};
+    SectorRequest request{lines[i].number * kLineBytes, 0, 1, 1};
     const std::uint64_t begin = lines[i].number;
     for (; i < count && lines[i].number < begin + 4; ++i) {
       request.sectors |=
@@ -94,19 +94,22 @@ void add_lanes(const std::uint64_t* address, unsigned lanes, std::uint32_t bytes
   }
 }
 
-/// Atomics of lanes on one address take one pass after another.
+/// Atomics of lanes on one address take one pass after another. Sorts the addresses.
 void count_passes(std::uint64_t* address, unsigned lanes, WarpFootprint& out) {
   std::sort(address, address + lanes);
+  SectorRequest* request = out.requests.data();
+  for (std::uint32_t r = 0; r < out.count; ++r) request[r].passes = request[r].paired_passes = 0;
   for (unsigned i = 0; i < lanes;) {
-    unsigned end = i;
-    while (end < lanes && address[end] == address[i]) ++end;
-    for (std::uint32_t r = 0; r < out.count; ++r) {
-      auto& request = out.requests[r];
-      if (address[i] >= request.address && address[i] < request.address + kWindowBytes) {
-        request.passes = std::max(request.passes, static_cast<std::uint16_t>(end - i));
-      }
+    const std::uint64_t sector = address[i] / kSectorBytes;
+    unsigned most = 0;
+    while (i < lanes && address[i] / kSectorBytes == sector) {
+      const unsigned first = i;
+      while (i < lanes && address[i] == address[first]) ++i;
+      most = std::max(most, i - first);
     }
-    i = end;
+    while (sector * kSectorBytes >= request->address + kWindowBytes) ++request;
+    request->passes = static_cast<std::uint16_t>(request->passes + most);
+    request->paired_passes = static_cast<std::uint16_t>(request->paired_passes + (most + 1) / 2);
   }
 }
 
@@ -322,7 +325,7 @@ void Footprint::touch_affine(const exec::Access& access, std::size_t slot, std::
   const std::uint64_t origin = first - static_cast<std::uint64_t>(alignment);
   if (active == held && p.alignment == alignment) {
     for (const auto& r : p.shape) {
-      out.requests[out.count++] = {origin + r.address, r.sectors, r.passes};
+      out.requests[out.count++] = {origin + r.address, r.sectors, r.passes, r.paired_passes};
     }
     out.lines = p.lines;
     out.sectors = p.sectors;
@@ -378,7 +381,9 @@ void Footprint::touch(const exec::Access& access, unsigned warp, unsigned vector
         pointers.form == exec::TileForm::kAffine ? pointers.affine.base : pointers.bits;
     add_run(static_cast<std::uint64_t>(at), static_cast<std::uint64_t>(at) + bytes_ - 1, out);
     finish(active, bytes_, out);
-    if (atomic) out.requests[0].passes = static_cast<std::uint16_t>(out.lanes);
+    if (!atomic) return;
+    out.requests[0].passes = static_cast<std::uint16_t>(out.lanes);
+    out.requests[0].paired_passes = static_cast<std::uint16_t>((out.lanes + 1) / 2);
   }
 }
 

@@ -17,7 +17,11 @@ inline constexpr int kMaxRequests = 2 * kWarpLanes;  ///< a lane's bytes touch a
 struct SectorRequest {
   std::uint64_t address = 0;  ///< of the first line touched; 128-byte aligned
   std::uint16_t sectors = 0;  ///< bit i: the 32-byte sector at address + 32 i
-  std::uint16_t passes = 0;   ///< atomics: largest number of lanes on one address here; else 1
+  /// Atomics: for each sector the largest number of lanes on one address, summed; else 1. Sectors
+  /// share no pass.
+  std::uint16_t passes = 0;
+  /// The same if a pass takes two of the lanes on an address: where none of them wants a result.
+  std::uint16_t paired_passes = 0;
 };
 
 /// What one warp instruction touches, in ascending order of addresses. Holds no heap memory.
