@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/engine/prefetch.h"
+
 namespace xpusim::memory {
 
 /// Finds the records of a 512 B block: chains of record numbers by a hash of the block, as many
@@ -18,7 +20,7 @@ class BlockIndex {
   std::uint32_t chain(std::uint32_t block) const { return heads_[bucket(block)]; }
 
   /// Brings the head of the block's chain into the host's cache.
-  void prefetch(std::uint32_t block) const { __builtin_prefetch(&heads_[bucket(block)], 1); }
+  void prefetch(std::uint32_t block) const { engine::prefetch(&heads_[bucket(block)]); }
 
   void insert(std::vector<Record>& records, std::uint32_t record) {
     if (++count_ > heads_.size()) grow(records);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "sim/engine/prefetch.h"
+
 // Arrivals, columns and the order of events. Rows and refreshes: hbm_rows.cpp.
 
 namespace xpusim::memory {
@@ -36,7 +38,7 @@ void HbmChannel::push(const Request& request, Ck arrival) {
 void HbmChannel::prefetch() const {
   const auto fetch = [](const void* first, std::size_t bytes) {
     const auto* at = static_cast<const char*>(first);
-    for (std::size_t i = 0; i < bytes; i += 64) __builtin_prefetch(at + i, 1);
+    for (std::size_t i = 0; i < bytes; i += 64) engine::prefetch(at + i);
   };
   fetch(&t_, sizeof t_);
   fetch(banks_.data(), t_.banks * sizeof(Bank));

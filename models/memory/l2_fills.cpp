@@ -1,5 +1,7 @@
 #include "models/memory/l2_fills.h"
 
+#include "sim/engine/prefetch.h"
+
 namespace xpusim::memory {
 
 std::uint32_t L2Fills::new_record() {
@@ -9,7 +11,7 @@ std::uint32_t L2Fills::new_record() {
   }
   const std::uint32_t index = free_records_;
   free_records_ = records_[index].next;
-  if (free_records_ != kNone) __builtin_prefetch(&records_[free_records_], 1);
+  if (free_records_ != kNone) engine::prefetch(&records_[free_records_]);
   return index;
 }
 

@@ -33,7 +33,7 @@ class L2Fills {
   void close(std::uint32_t fill, F&& answer);
   /// Brings what close(fill) will touch into the host's cache; changes nothing else.
   void prefetch(std::uint32_t block, std::uint32_t fill) const {
-    if (fill < records_.size()) __builtin_prefetch(&records_[fill], 1);
+    if (fill < records_.size()) engine::prefetch(&records_[fill]);
     open_.prefetch(block);
   }
   /// The same for what wait() will touch.

@@ -98,6 +98,7 @@ void L2Slice::expect(const Message& m) const {
     const BlockRequest r = BlockRequest::of(m.data);
     tags_.prefetch(r.place, block_of(m), r.mask);
     if (m.kind == kRead || m.kind == kFarRead) fills_.prefetch(block_of(m));
+    if (m.kind == kRead) replies->expect_answer(m);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "models/memory/messages.h"
+#include "sim/engine/prefetch.h"
 
 namespace xpusim::memory {
 namespace {
@@ -47,10 +48,10 @@ std::size_t L2Tags::group_of(std::uint32_t place, std::uint32_t block) const {
 
 void L2Tags::prefetch(std::uint32_t place, std::uint32_t block, std::uint16_t mask) const {
   const Group& group = all_[group_of(place, block)];
-  __builtin_prefetch(&group.sets[0], 1);
-  __builtin_prefetch(&group.sets[2], 1);
+  engine::prefetch(&group.sets[0]);
+  engine::prefetch(&group.sets[2]);
   for (std::uint32_t line = 0; line < kLinesPerGroup; ++line) {
-    if ((mask >> line * 4 & kLineSectors) != 0) __builtin_prefetch(&group.tags[line], 1);
+    if ((mask >> line * 4 & kLineSectors) != 0) engine::prefetch(&group.tags[line]);
   }
 }
 

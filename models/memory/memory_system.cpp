@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <span>
 #include <string>
 
 #include "models/memory/messages.h"
@@ -83,6 +85,37 @@ class MemorySystem::SmPort : public engine::MessageIf {
         slices_per_half_(system.map_.slices() / system.halves_) {}
 
   void send(const engine::Message& message, engine::Cycle now) override {
+    engine::Message m;
+    route(message, now, m);
+    forward(m, now);
+  }
+
+  /// A coalescer's tables do not stay in the host's cache: what a few reads will touch is brought
+  /// together, first the heads of their chains, then the first reads of these.
+  void send_all(std::span<const engine::Sending> list) override {
+    std::array<engine::Message, 16> burst;
+    while (!list.empty()) {
+      const std::size_t n = std::min(list.size(), burst.size());
+      for (std::size_t i = 0; i < n; ++i) {
+        route(list[i].message, list[i].at, burst[i]);
+        if (coalesces(burst[i])) coalescer().prefetch_chain(block_number(burst[i].address));
+      }
+      for (std::size_t i = 0; i < n; ++i) {
+        if (coalesces(burst[i])) coalescer().prefetch_first(block_number(burst[i].address));
+      }
+      for (std::size_t i = 0; i < n; ++i) forward(burst[i], list[i].at);
+      list = list.subspan(n);
+    }
+  }
+
+ private:
+  bool coalesces(const engine::Message& m) const {
+    return m.kind == kRead && !system_.coalescers_.empty();
+  }
+  ReadCoalescer& coalescer() const { return system_.coalescers_[group_]; }
+
+  /// The request `m` with its slice, and its block in the slice's terms.
+  void route(const engine::Message& message, engine::Cycle now, engine::Message& m) const {
     const std::uint64_t line = message.address % kBlockBytes / kLineBytes;
     const std::uint64_t mask = (message.data & 0xffffu) << line * (kLineBytes / kSectorBytes);
     if (message.address % kLineBytes != 0 || mask == 0 || mask > 0xffffu) {
@@ -90,18 +123,20 @@ class MemorySystem::SmPort : public engine::MessageIf {
                      "a request that is empty or leaves its block of 512 B");
     }
     const AddressMap::SliceBlock where = system_.map_.slice_block(message.address);
-    engine::Message m = message;
+    m = message;
     m.from = sm_;
     m.to = half_ * slices_per_half_ + where.slice % slices_per_half_;
     m.address -= line * kLineBytes;
     m.data = BlockRequest{static_cast<std::uint16_t>(mask), static_cast<std::uint32_t>(line),
                           where.slice, where.block}
                  .data();
-    if (m.kind == kRead && !system_.coalescers_.empty() && !first_reader(m, now)) return;
+  }
+
+  void forward(engine::Message& m, engine::Cycle now) {
+    if (coalesces(m) && !first_reader(m, now)) return;
     network_.send(m, now);
   }
 
- private:
   /// True if the read goes on, in the name of its group.
   bool first_reader(engine::Message& m, engine::Cycle now) {
     const BlockRequest r = BlockRequest::of(m.data);
@@ -109,8 +144,7 @@ class MemorySystem::SmPort : public engine::MessageIf {
                                        static_cast<std::uint8_t>(r.line)};
     const engine::Cycle at_work = system_.scheduler_.now();
     const engine::Cycle settled = std::min(now, at_work - std::min(at_work, system_.window() - 1));
-    const auto outcome =
-        system_.coalescers_[group_].read(block_number(m.address), reader, now, settled);
+    const auto outcome = coalescer().read(block_number(m.address), reader, now, settled);
     if (outcome.what == ReadCoalescer::Outcome::kForward) {
       m.from = group_;
       m.tag = outcome.read;
@@ -132,6 +166,10 @@ class MemorySystem::AnswerPort : public engine::MessageIf {
  public:
   AnswerPort(MemorySystem& system, std::uint32_t slice)
       : system_(system), network_(system.replies_->port(slice)) {}
+
+  void expect_answer(const engine::Message& read) const override {
+    if (!system_.coalescers_.empty()) system_.coalescers_[read.from].prefetch_answer(read.tag);
+  }
 
   void send(const engine::Message& message, engine::Cycle leaves) override {
     if (message.kind != kReadDone || system_.coalescers_.empty()) {

@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "sim/engine/prefetch.h"
+
 namespace xpusim::memory {
 
 ReadCoalescer::Outcome ReadCoalescer::read(std::uint32_t block, const Reader& reader,
@@ -25,7 +27,7 @@ std::uint32_t ReadCoalescer::open(std::uint32_t block, const Reader& reader) {
   std::uint32_t index = free_reads_;
   if (index != kNone) {
     free_reads_ = reads_[index].next;
-    if (free_reads_ != kNone) __builtin_prefetch(&reads_[free_reads_], 1);
+    if (free_reads_ != kNone) engine::prefetch(&reads_[free_reads_]);
   } else {
     index = static_cast<std::uint32_t>(reads_.size());
     reads_.emplace_back();
@@ -36,15 +38,25 @@ std::uint32_t ReadCoalescer::open(std::uint32_t block, const Reader& reader) {
 }
 
 void ReadCoalescer::join(Read& read, const Reader& reader) {
-  std::uint32_t index = free_links_;
-  if (index != kNone) {
-    free_links_ = links_[index].next;
-  } else {
-    index = static_cast<std::uint32_t>(links_.size());
-    links_.emplace_back();
+  if (read.others == kNone || groups_[read.last].count == groups_[read.last].readers.size()) {
+    add_group(read);
   }
-  links_[index] = {reader, kNone};
-  (read.others == kNone ? read.others : links_[read.last].next) = index;
+  Group& group = groups_[read.last];
+  group.readers[group.count++] = reader;
+}
+
+void ReadCoalescer::add_group(Read& read) {
+  std::uint32_t index = free_groups_;
+  if (index != kNone) {
+    free_groups_ = groups_[index].next;
+    if (free_groups_ != kNone) engine::prefetch(&groups_[free_groups_]);
+  } else {
+    index = static_cast<std::uint32_t>(groups_.size());
+    groups_.emplace_back();
+  }
+  groups_[index].count = 0;
+  groups_[index].next = kNone;
+  (read.others == kNone ? read.others : groups_[read.last].next) = index;
   read.last = index;
 }
 
@@ -54,7 +66,7 @@ void ReadCoalescer::forget_until(engine::Cycle settled) {
   while (leaving_head_ < leaving_.size() && leaving_[leaving_head_].at <= settled) {
     if (leaving_head_ + kAhead < leaving_.size()) {
       const Leaving& soon = leaving_[leaving_head_ + kAhead];
-      __builtin_prefetch(&reads_[soon.read], 1);
+      engine::prefetch(&reads_[soon.read]);
       open_.prefetch(soon.block);
     }
     const std::uint32_t index = leaving_[leaving_head_++].read;

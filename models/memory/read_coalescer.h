@@ -1,9 +1,11 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "models/memory/block_index.h"
+#include "sim/engine/prefetch.h"
 #include "sim/engine/time.h"
 
 namespace xpusim::memory {
@@ -44,6 +46,18 @@ class ReadCoalescer {
   template <class F>
   void answer(std::uint32_t read, engine::Cycle at, F&& to);
 
+  /// What read() will look at first, and after that: brought into the host's cache; changes nothing
+  /// else.
+  void prefetch_chain(std::uint32_t block) const { open_.prefetch(block); }
+  void prefetch_first(std::uint32_t block) const {
+    if (const std::uint32_t i = open_.chain(block); i != kNone) engine::prefetch(&reads_[i]);
+  }
+
+  /// The same of what answer() will touch.
+  void prefetch_answer(std::uint32_t read) const {
+    if (read < reads_.size()) engine::prefetch(&reads_[read]);
+  }
+
   std::uint64_t joined_sectors() const { return joined_sectors_; }
 
  private:
@@ -54,23 +68,27 @@ class ReadCoalescer {
     std::uint32_t block;
     Reader first;
     std::uint32_t next;          ///< of its bucket, or of the free list
-    std::uint32_t others, last;  ///< links to the readers that joined
+    std::uint32_t others, last;  ///< groups of the readers that joined: the first, the last
     std::uint32_t leaves;  ///< its answer (cycle: launches are shorter than 2^32), or kUnknown
   };
   static_assert(sizeof(Read) == 32);
-  struct Link {
-    Reader reader;
-    std::uint32_t next;
+  /// Readers that joined: a line of the host's cache.
+  struct alignas(64) Group {
+    std::array<Reader, 4> readers;
+    std::uint32_t count;
+    std::uint32_t next;  ///< of the same read, or of the free list
   };
+  static_assert(sizeof(Group) == 64);
 
   std::uint32_t open(std::uint32_t block, const Reader& reader);
   void join(Read& read, const Reader& reader);
+  void add_group(Read& read);
   void forget_until(engine::Cycle settled);
 
   BlockIndex<Read> open_;  ///< reads that others may join
   std::vector<Read> reads_;
-  std::vector<Link> links_;
-  std::uint32_t free_reads_ = kNone, free_links_ = kNone;
+  std::vector<Group> groups_;
+  std::uint32_t free_reads_ = kNone, free_groups_ = kNone;
   struct Leaving {
     engine::Cycle at;
     std::uint32_t block;
@@ -86,13 +104,14 @@ void ReadCoalescer::answer(std::uint32_t number, engine::Cycle at, F&& to) {
   Read& read = reads_[number];
   read.leaves = static_cast<std::uint32_t>(at);
   to(read.first);
-  for (std::uint32_t link = read.others; link != kNone;) {
-    Link& l = links_[link];
-    to(l.reader);
-    const std::uint32_t after = l.next;
-    l.next = free_links_;
-    free_links_ = link;
-    link = after;
+  for (std::uint32_t i = read.others; i != kNone;) {
+    Group& group = groups_[i];
+    const std::uint32_t after = group.next;
+    if (after != kNone) engine::prefetch(&groups_[after]);
+    for (std::uint32_t n = 0; n < group.count; ++n) to(group.readers[n]);
+    group.next = free_groups_;
+    free_groups_ = i;
+    i = after;
   }
   read.others = kNone;
   leaving_.push_back({at, read.block, number});

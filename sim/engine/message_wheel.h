@@ -6,6 +6,7 @@
 
 #include "sim/engine/component.h"
 #include "sim/engine/occupancy.h"
+#include "sim/engine/prefetch.h"
 #include "sim/engine/time.h"
 
 namespace xpusim::engine {
@@ -58,7 +59,7 @@ class MessageWheel {
     const std::size_t n = due_.size();
     for (std::size_t i = 0; i < std::min(n, kExpect); ++i) expect(pool_[due_[i]]);
     for (std::size_t i = 0; i < n; ++i) {
-      if (i + 2 * kExpect < n) __builtin_prefetch(&pool_[due_[i + 2 * kExpect]]);
+      if (i + 2 * kExpect < n) prefetch(&pool_[due_[i + 2 * kExpect]]);
       if (i + kExpect < n) expect(pool_[due_[i + kExpect]]);
       const Message message = pool_[due_[i]];  // a copy: the slot is free from here on
       const std::uint32_t slot = due_[i] + kBuckets;

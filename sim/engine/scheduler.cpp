@@ -20,6 +20,12 @@ std::uint32_t Scheduler::add(Component& component, std::string name) {
   return id;
 }
 
+std::uint32_t Scheduler::add(Component& component, std::string name, Cycle window) {
+  const std::uint32_t id = add(component, std::move(name));
+  if (window > 1) mail_.open(id, window);
+  return id;
+}
+
 Scheduler::Inbox Scheduler::open_inbox(Scheduler& from, Cycle latency) {
   for (Inbox i = 0; i < sources_.size(); ++i) {
     if (sources_[i].from != &from) continue;
@@ -81,12 +87,31 @@ void Scheduler::run_cycle() {
 }
 
 inline void Scheduler::deliver(const Message& message) {
+  if (mail_.has(message.to)) [[unlikely]] {  // from another domain: after the domain's own
+    wake(message.to, mail_.put(message, message.to, now_, now_));
+    return;
+  }
   ++messages_;
   wake(message.to, components_[message.to]->receive(message, now_));
 }
 
+inline void Scheduler::take_mail(std::uint32_t id) {
+  if (mail_.end_of_window(id, now_) != now_) {
+    wake(id, mail_.next(id, now_));
+    return;
+  }
+  mail_.take(id, now_, [this, id](const Message& mail, Cycle at) {
+    Message message = mail;
+    message.to = id;
+    ++messages_;
+    components_[id]->receive(message, at);
+  });
+  wake(id, mail_.next(id, now_ + 1));
+}
+
 inline void Scheduler::tick(std::uint32_t id) {
   ++activations_;
+  if (mail_.has(id)) take_mail(id);
   wake(id, components_[id]->tick(now_));
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/engine/component.h"
+#include "sim/engine/mailboxes.h"
 #include "sim/engine/message_wheel.h"
 #include "sim/engine/time.h"
 #include "sim/engine/wake_wheel.h"
@@ -38,6 +39,11 @@ class Scheduler {
   /// Adds a component before the first cycle; ids are dense, in order of adding. The name is for
   /// people: a unit path such as "gpu.sm[3]".
   std::uint32_t add(Component& component, std::string name = {});
+  /// The same of a component that works through a window of cycles (up to 256) at its end. It
+  /// receives the messages of a window together before it is ticked at the last of its cycles, each
+  /// with the cycle at which it came; windows begin at multiples of their length. What it returns
+  /// from receive() counts for nothing.
+  std::uint32_t add(Component& component, std::string name, Cycle window);
 
   /// Wakes a component at cycle `at` >= now(); kNever is no wake. One wake a component is pending,
   /// the earliest: a later one changes nothing (ask again when ticked). While components tick, a
@@ -53,7 +59,11 @@ class Scheduler {
   void post(const Message& message, std::uint32_t to, Cycle at) {
     if (at < earliest_post_) [[unlikely]]
       late_post(to, at);
-    own_.put(message, to, at, now_);
+    if (mail_.has(to)) {
+      wake(to, mail_.put(message, to, at, now_));
+    } else {
+      own_.put(message, to, at, now_);
+    }
   }
   /// The same from another domain.
   void post_from(Inbox inbox, const Message& message, std::uint32_t to, Cycle at) {
@@ -110,6 +120,7 @@ class Scheduler {
   void enter(Cycle c);
   void run_cycle();
   void deliver(const Message& message);
+  void take_mail(std::uint32_t id);
   void tick(std::uint32_t id);
   void tick_all();
   Cycle late_wake(std::uint32_t id, Cycle at) const;
@@ -120,6 +131,7 @@ class Scheduler {
   Cycle earliest_post_ = 0;
   WakeWheel wakes_;
   MessageWheel own_;
+  Mailboxes mail_;
   std::vector<MessageWheel> foreign_;  ///< by inbox
   std::vector<Component*> components_;
   std::uint64_t activations_ = 0, messages_ = 0;

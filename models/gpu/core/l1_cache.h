@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/engine/prefetch.h"
+
 namespace xpusim::gpu {
 
 /// The tags of an SM's L1 data cache: 128-byte lines of four sectors, set-associative (at most 4
@@ -29,7 +31,7 @@ class L1Cache {
   /// Sectors have come; ignored when the line was given to another address since.
   void fill(Line line, std::uint64_t address, std::uint8_t sectors);
   void prefetch(std::uint64_t address) const {
-    __builtin_prefetch(&sets_[tag_of(address) % static_cast<std::uint32_t>(sets_.size())], 1);
+    engine::prefetch(&sets_[tag_of(address) % static_cast<std::uint32_t>(sets_.size())]);
   }
   void drop(std::uint64_t address);
   void clear();  ///< forgets all lines; what is on its way fills nothing

@@ -19,6 +19,7 @@ std::uint32_t take(std::vector<T>& pool, std::vector<std::uint32_t>& free) {
   }
   const std::uint32_t i = free.back();
   free.pop_back();
+  if (!free.empty()) engine::prefetch(&pool[free.back()]);  // the next one to be taken
   return i;
 }
 
@@ -231,7 +232,8 @@ void Lsu::load_part(std::uint32_t access, std::uint64_t address, std::uint32_t s
     free_requests_.push_back(id);
     return;
   }
-  requests_[id] = {address, lines, static_cast<std::uint16_t>(missing), true, false, access, kNone};
+  requests_[id].set(address, static_cast<std::uint16_t>(missing), false, access);
+  requests_[id].lines = lines;
   outstanding_ += lines_in(missing);
   send(access, address, missing, 0, at, id);
 }
@@ -239,7 +241,7 @@ void Lsu::load_part(std::uint32_t access, std::uint64_t address, std::uint32_t s
 void Lsu::bypass_part(std::uint32_t access, std::uint64_t address, std::uint32_t sectors,
                       std::uint32_t at) {
   const std::uint32_t id = take(requests_, free_requests_);
-  requests_[id] = {address, {}, static_cast<std::uint16_t>(sectors), true, true, access, kNone};
+  requests_[id].set(address, static_cast<std::uint16_t>(sectors), true, access);
   outstanding_ += lines_in(sectors);
   send(access, address, sectors, 0, at, id);
 }
@@ -250,14 +252,14 @@ void Lsu::send(std::uint32_t access, std::uint64_t address, std::uint32_t sector
   counters_.sectors_requested += static_cast<std::uint32_t>(std::popcount(sectors));
   ++counters_.messages;
   port_free_ = std::max(at, port_free_);
-  engine::Message m;
+  engine::Message& m = outbox_->emplace_back().message;
   m.from = component_;
   m.address = address;
   m.data = sectors;
   m.tag = tag;
   m.kind = request_kind(accesses_[access].action);
   m.count = passes;
-  (*memory_)->send(m, port_free_);
+  outbox_->back().at = port_free_;
   port_free_ += request_interval_;
 }
 
@@ -305,7 +307,6 @@ const std::vector<Completion>& Lsu::receive(const engine::Message& message, std:
 /// What a load asked for has come.
 void Lsu::fill(std::uint32_t request, std::uint32_t now) {
   Request& r = requests_[request];
-  __builtin_prefetch(&accesses_[r.access]);
   outstanding_ -= lines_in(r.sectors);
   for (std::uint32_t i = 0; i < r.lines.size(); ++i) {
     const auto mask = static_cast<std::uint8_t>((r.sectors >> (i * kSectorsOfLine)) & 0xfu);

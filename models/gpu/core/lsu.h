@@ -14,6 +14,7 @@
 #include "models/memory/messages.h"
 #include "models/network/bandwidth_calendar.h"
 #include "sim/engine/link.h"
+#include "sim/engine/prefetch.h"
 
 namespace xpusim::gpu {
 
@@ -57,8 +58,9 @@ class Lsu {
  public:
   /// `shares_data_stage`: the program has wgmma or asynchronous copies.
   Lsu(const MioParams& p, std::int64_t l1_bytes, bool shares_data_stage = false);
-  void connect(engine::OutPort& memory, std::uint32_t component_id) {
-    memory_ = &memory;
+  /// Requests go into `outbox`, to be sent in their order.
+  void connect(std::vector<engine::Sending>& outbox, std::uint32_t component_id) {
+    outbox_ = &outbox;
     component_ = component_id;
   }
 
@@ -110,7 +112,7 @@ class Lsu {
   /// A response will come soon: brings what it will touch into the host's cache.
   void expect(const engine::Message& message) const {
     if (message.kind != memory::kReadDone) return;
-    if (message.tag < requests_.size()) __builtin_prefetch(&requests_[message.tag]);
+    if (message.tag < requests_.size()) engine::prefetch(&requests_[message.tag]);
     l1_.prefetch(message.address);
   }
   /// The same, in a moment: what it touches by way of what expect() has brought.
@@ -118,7 +120,7 @@ class Lsu {
     const bool load = message.kind == memory::kReadDone;
     if (load && message.tag >= requests_.size()) return;
     const std::uint32_t access = load ? requests_[message.tag].access : message.tag;
-    if (access < accesses_.size()) __builtin_prefetch(&accesses_[access], 1);
+    if (access < accesses_.size()) engine::prefetch(&accesses_[access]);
   }
   /// A response has come; returns the accesses that are complete with it (valid until the next
   /// call).
@@ -145,6 +147,16 @@ class Lsu {
     bool live = false, bypass = false;
     std::uint32_t access = kNone;   // that sent it
     std::uint32_t waiters = kNone;  // others that wait for it
+
+    /// Field by field: the host waits for the parts of a struct that it copies as a whole.
+    void set(std::uint64_t at, std::uint16_t mask, bool passes_by, std::uint32_t by) {
+      address = at;
+      sectors = mask;
+      live = true;
+      bypass = passes_by;
+      access = by;
+      waiters = kNone;
+    }
   };
   struct Waiter {
     std::uint32_t access = kNone, next = kNone;
@@ -184,7 +196,7 @@ class Lsu {
     return !reads || outstanding_ == 0 || outstanding_ + lines <= limit_;
   }
 
-  engine::OutPort* memory_ = nullptr;
+  std::vector<engine::Sending>* outbox_ = nullptr;
   std::uint32_t component_ = 0;
   std::uint32_t mio_depth_, l1_tags_, l1_latency_, fill_latency_, request_interval_,
       invalidate_cycles_, limit_, copy_limit_, copy_share_;

@@ -18,9 +18,9 @@ Sm::Sm(const sc_core::sc_module_name& name, engine::Scheduler& scheduler, std::u
       warp_interval_(static_cast<std::uint32_t>(warp_interval)),
       window_(window),
       shared_(params, image, profile, source, l1_bytes) {
-  id_ = scheduler.add(*this, this->name());
-  shared_.lsu.connect(memory, id_);
-  shared_.tma.connect(memory, id_);
+  id_ = scheduler.add(*this, this->name(), window);
+  shared_.lsu.connect(outbox_, id_);
+  shared_.tma.connect(outbox_, id_);
   sub_cores_.reserve(kSubCores);
   for (std::uint32_t s = 0; s < kSubCores; ++s) sub_cores_.emplace_back(shared_, s);
   shared_.sub_cores = sub_cores_.data();
@@ -62,8 +62,15 @@ engine::Cycle Sm::tick(engine::Cycle cycle) {
     earliest = now + 1;
   }
   arrivals_.clear();
+  send_requests();
   const std::uint32_t t = next();
   return t == kBlocked ? engine::kNever : end_of_window(std::max(t, end + 1));
+}
+
+void Sm::send_requests() {
+  if (outbox_.empty()) return;
+  memory->send_all(outbox_);
+  outbox_.clear();
 }
 
 void Sm::handle(const engine::Message& message, std::uint32_t now) {
@@ -172,6 +179,7 @@ void Sm::end_block(std::uint32_t slot, std::uint32_t now) {
   engine::Message done;
   done.from = number_;
   done.kind = kBlockDone;
+  send_requests();  // what was asked before is sent before
   dispatcher->send(done, now);
   if (shared_.source.failed()) scheduler_.pause();
 }

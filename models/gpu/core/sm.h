@@ -71,6 +71,7 @@ class Sm : public sc_core::sc_module, public engine::Component {
     return cycle - cycle % window_ + window_ - 1;
   }
   void handle(const engine::Message& message, std::uint32_t now);
+  void send_requests();
   void issue(std::uint32_t now);
   void start_block(std::uint64_t index, std::uint32_t now);
   void place_warps(std::uint32_t slot, std::uint32_t now);
@@ -84,7 +85,8 @@ class Sm : public sc_core::sc_module, public engine::Component {
   engine::Scheduler& scheduler_;
   std::uint32_t number_, id_ = 0, warp_interval_;
   engine::Cycle window_;
-  std::vector<Arrival> arrivals_;  // of this window, in order
+  std::vector<Arrival> arrivals_;        // of this window, in order
+  std::vector<engine::Sending> outbox_;  // requests of this window that are not sent yet
   SmShared shared_;
   std::vector<SubCore> sub_cores_;
   std::uint32_t warp_start_free_ = 0, sequence_ = 0, next_age_ = 0;

@@ -145,7 +145,7 @@ bool Tma::send_box(std::uint32_t id, std::uint32_t now) {
     m.tag = kTmaTag | id;
     m.kind = box.kind;
     m.count = 1;
-    (*memory_)->send(m, at);
+    outbox_->push_back({m, at});
     free_ = box.kind == memory::kRead ? at + lines * interval : at;
     lines_ += lines;
     ++messages_;

@@ -39,8 +39,9 @@ struct TmaEvent {
 class Tma {
  public:
   Tma(const TmaParams& p, Lsu& lsu) : params_(p), lsu_(lsu) {}
-  void connect(engine::OutPort& memory, std::uint32_t component_id) {
-    memory_ = &memory;
+  /// Requests go into `outbox`, to be sent in their order.
+  void connect(std::vector<engine::Sending>& outbox, std::uint32_t component_id) {
+    outbox_ = &outbox;
     component_ = component_id;
   }
 
@@ -84,7 +85,7 @@ class Tma {
 
   const TmaParams& params_;
   Lsu& lsu_;
-  engine::OutPort* memory_ = nullptr;
+  std::vector<engine::Sending>* outbox_ = nullptr;
   std::uint32_t component_ = 0;
   std::uint32_t free_ = 0;                     // when the engine can send the next request
   std::uint32_t descriptor_ready_ = kBlocked;  // kBlocked: none was asked for
