@@ -78,7 +78,7 @@ class MemorySystem::SmPort : public engine::MessageIf {
  public:
   SmPort(MemorySystem& system, std::uint32_t sm, std::uint32_t half, std::uint32_t group)
       : system_(system),
-        network_(system.requests_->port(sm)),
+        network_(*system.requests_),
         sm_(sm),
         half_(half),
         group_(group),
@@ -134,7 +134,7 @@ class MemorySystem::SmPort : public engine::MessageIf {
 
   void forward(engine::Message& m, engine::Cycle now) {
     if (coalesces(m) && !first_reader(m, now)) return;
-    network_.send(m, now);
+    network_.send(sm_, m, now);
   }
 
   /// True if the read goes on, in the name of its group.
@@ -157,7 +157,7 @@ class MemorySystem::SmPort : public engine::MessageIf {
   }
 
   MemorySystem& system_;
-  engine::MessageIf& network_;
+  network::Crossbar& network_;
   std::uint32_t sm_, half_, group_, slices_per_half_;
 };
 
@@ -165,7 +165,7 @@ class MemorySystem::SmPort : public engine::MessageIf {
 class MemorySystem::AnswerPort : public engine::MessageIf {
  public:
   AnswerPort(MemorySystem& system, std::uint32_t slice)
-      : system_(system), network_(system.replies_->port(slice)) {}
+      : system_(system), network_(*system.replies_), slice_(slice) {}
 
   void expect_answer(const engine::Message& read) const override {
     if (!system_.coalescers_.empty()) system_.coalescers_[read.from].prefetch_answer(read.tag);
@@ -173,7 +173,7 @@ class MemorySystem::AnswerPort : public engine::MessageIf {
 
   void send(const engine::Message& message, engine::Cycle leaves) override {
     if (message.kind != kReadDone || system_.coalescers_.empty()) {
-      network_.send(message, leaves);
+      network_.send(slice_, message, leaves);
       return;
     }
     const std::uint64_t block = message.address - message.address % kBlockBytes;
@@ -182,9 +182,9 @@ class MemorySystem::AnswerPort : public engine::MessageIf {
                                            [&](const ReadCoalescer::Reader& reader) {
                                              const engine::Message m = answer_to(reader, block);
                                              if (first) {
-                                               network_.send(m, leaves);
+                                               network_.send(slice_, m, leaves);
                                              } else {
-                                               system_.replies_->multicast(m, leaves);
+                                               network_.multicast(m, leaves);
                                              }
                                              first = false;
                                            });
@@ -192,7 +192,8 @@ class MemorySystem::AnswerPort : public engine::MessageIf {
 
  private:
   MemorySystem& system_;
-  engine::MessageIf& network_;
+  network::Crossbar& network_;
+  std::uint32_t slice_;
 };
 
 MemorySystem::MemorySystem(const sc_core::sc_module_name& name, engine::Scheduler& scheduler,

@@ -5,6 +5,23 @@
 #include "sim/engine/prefetch.h"
 
 namespace xpusim::memory {
+namespace {
+
+constexpr std::size_t kAhead = 4;  // places of a list that are brought into the host's cache before
+
+template <class T>
+std::uint32_t take(std::vector<T>& pool, std::vector<std::uint32_t>& free) {
+  if (free.empty()) {
+    pool.emplace_back();
+    return static_cast<std::uint32_t>(pool.size() - 1);
+  }
+  const std::uint32_t index = free.back();
+  free.pop_back();
+  if (free.size() >= kAhead) engine::prefetch(&pool[free[free.size() - kAhead]]);
+  return index;
+}
+
+}  // namespace
 
 ReadCoalescer::Outcome ReadCoalescer::read(std::uint32_t block, const Reader& reader,
                                            engine::Cycle sent, engine::Cycle settled) {
@@ -24,14 +41,7 @@ ReadCoalescer::Outcome ReadCoalescer::read(std::uint32_t block, const Reader& re
 }
 
 std::uint32_t ReadCoalescer::open(std::uint32_t block, const Reader& reader) {
-  std::uint32_t index = free_reads_;
-  if (index != kNone) {
-    free_reads_ = reads_[index].next;
-    if (free_reads_ != kNone) engine::prefetch(&reads_[free_reads_]);
-  } else {
-    index = static_cast<std::uint32_t>(reads_.size());
-    reads_.emplace_back();
-  }
+  const std::uint32_t index = take(reads_, free_reads_);
   reads_[index] = {block, reader, kNone, kNone, kNone, kUnknown};
   open_.insert(reads_, index);
   return index;
@@ -46,14 +56,7 @@ void ReadCoalescer::join(Read& read, const Reader& reader) {
 }
 
 void ReadCoalescer::add_group(Read& read) {
-  std::uint32_t index = free_groups_;
-  if (index != kNone) {
-    free_groups_ = groups_[index].next;
-    if (free_groups_ != kNone) engine::prefetch(&groups_[free_groups_]);
-  } else {
-    index = static_cast<std::uint32_t>(groups_.size());
-    groups_.emplace_back();
-  }
+  const std::uint32_t index = take(groups_, free_groups_);
   groups_[index].count = 0;
   groups_[index].next = kNone;
   (read.others == kNone ? read.others : groups_[read.last].next) = index;
@@ -62,7 +65,6 @@ void ReadCoalescer::add_group(Read& read) {
 
 /// Frees the reads whose answers have left, up to the first that has not.
 void ReadCoalescer::forget_until(engine::Cycle settled) {
-  constexpr std::size_t kAhead = 4;  // reads whose data are brought into the host's cache before
   while (leaving_head_ < leaving_.size() && leaving_[leaving_head_].at <= settled) {
     if (leaving_head_ + kAhead < leaving_.size()) {
       const Leaving& soon = leaving_[leaving_head_ + kAhead];
@@ -71,8 +73,7 @@ void ReadCoalescer::forget_until(engine::Cycle settled) {
     }
     const std::uint32_t index = leaving_[leaving_head_++].read;
     open_.remove(reads_, index);
-    reads_[index].next = free_reads_;
-    free_reads_ = index;
+    free_reads_.push_back(index);
   }
   if (leaving_head_ == leaving_.size()) {
     leaving_.clear();

@@ -67,7 +67,7 @@ class ReadCoalescer {
   struct alignas(32) Read {
     std::uint32_t block;
     Reader first;
-    std::uint32_t next;          ///< of its bucket, or of the free list
+    std::uint32_t next;          ///< of its bucket
     std::uint32_t others, last;  ///< groups of the readers that joined: the first, the last
     std::uint32_t leaves;  ///< its answer (cycle: launches are shorter than 2^32), or kUnknown
   };
@@ -76,7 +76,7 @@ class ReadCoalescer {
   struct alignas(64) Group {
     std::array<Reader, 4> readers;
     std::uint32_t count;
-    std::uint32_t next;  ///< of the same read, or of the free list
+    std::uint32_t next;  ///< of the same read
   };
   static_assert(sizeof(Group) == 64);
 
@@ -88,7 +88,7 @@ class ReadCoalescer {
   BlockIndex<Read> open_;  ///< reads that others may join
   std::vector<Read> reads_;
   std::vector<Group> groups_;
-  std::uint32_t free_reads_ = kNone, free_groups_ = kNone;
+  std::vector<std::uint32_t> free_reads_, free_groups_;
   struct Leaving {
     engine::Cycle at;
     std::uint32_t block;
@@ -109,8 +109,7 @@ void ReadCoalescer::answer(std::uint32_t number, engine::Cycle at, F&& to) {
     const std::uint32_t after = group.next;
     if (after != kNone) engine::prefetch(&groups_[after]);
     for (std::uint32_t n = 0; n < group.count; ++n) to(group.readers[n]);
-    group.next = free_groups_;
-    free_groups_ = i;
+    free_groups_.push_back(i);
     i = after;
   }
   read.others = kNone;

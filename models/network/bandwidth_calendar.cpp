@@ -7,7 +7,8 @@ namespace xpusim::network {
 
 BandwidthCalendar::BandwidthCalendar(std::uint32_t bytes_per_cycle)
     : bytes_per_cycle_(std::min(bytes_per_cycle, kMaxBytesPerCycle)),
-      slot_bytes_(bytes_per_cycle_ * static_cast<std::uint32_t>(kSlotCycles)) {}
+      slot_bytes_(bytes_per_cycle_ * static_cast<std::uint32_t>(kSlotCycles)),
+      reciprocal_(((std::uint64_t{1} << 32) + bytes_per_cycle_ - 1) / bytes_per_cycle_) {}
 
 /// Moves the window on to start at slot `first`. Slots that it now reaches take over the line.
 void BandwidthCalendar::advance(std::uint64_t first) {
@@ -29,7 +30,9 @@ std::uint64_t BandwidthCalendar::first_free(std::uint64_t slot) const {
   return std::min(slot + static_cast<std::uint64_t>(std::countr_one(from_slot)), first_ + kSlots);
 }
 
-engine::Cycle BandwidthCalendar::book(engine::Cycle now, engine::Cycle ready, std::uint32_t bytes) {
+/// The same as book(), whatever slots it takes.
+engine::Cycle BandwidthCalendar::book_slots(engine::Cycle now, engine::Cycle ready,
+                                            std::uint32_t bytes) {
   if (bytes == 0) return ready;
   booked_ += bytes;
   if (now >> kSlotBits > first_) advance(now >> kSlotBits);

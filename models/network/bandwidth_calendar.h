@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -27,17 +28,32 @@ class alignas(64) BandwidthCalendar {
 
   /// At cycle `now` (which does not decrease) books `bytes` from cycle `ready` >= now on; returns
   /// the cycle in which the last of them passes: `ready` if a free port takes them in one cycle.
-  engine::Cycle book(engine::Cycle now, engine::Cycle ready, std::uint32_t bytes);
+  engine::Cycle book(engine::Cycle now, engine::Cycle ready, std::uint32_t bytes) {
+    const std::uint64_t slot = ready >> kSlotBits;
+    std::uint16_t& used = used_[slot % kSlots];
+    const bool fits = slot - first_ < kSlots && used + bytes < slot_bytes_;
+    if (now >> kSlotBits > first_ || !fits || bytes == 0) [[unlikely]]
+      return book_slots(now, ready, bytes);
+    booked_ += bytes;
+    used = static_cast<std::uint16_t>(used + bytes);
+    return std::max(ready + quotient(bytes - 1), (slot << kSlotBits) + quotient(used - 1u));
+  }
 
   /// Cycles that all bytes booked so far take of the port.
   double busy_cycles() const { return static_cast<double>(booked_) / bytes_per_cycle_; }
 
  private:
+  engine::Cycle book_slots(engine::Cycle now, engine::Cycle ready, std::uint32_t bytes);
+  /// `bytes` / bytes_per_cycle_, exact up to the bytes of a slot.
+  std::uint32_t quotient(std::uint32_t bytes) const {
+    return static_cast<std::uint32_t>(std::uint64_t{bytes} * reciprocal_ >> 32);
+  }
   void advance(std::uint64_t first);
   std::uint64_t first_free(std::uint64_t slot) const;
   bool in_window(std::uint64_t slot) const { return slot < first_ + kSlots; }
 
   std::uint32_t bytes_per_cycle_, slot_bytes_;
+  std::uint64_t reciprocal_;  ///< 2^32 / bytes_per_cycle_, rounded up
   std::uint64_t first_ = 0;   ///< the window's first slot
   std::uint64_t full_ = 0;    ///< bit (slot mod 64): nothing left
   std::uint64_t line_ = 0;    ///< end of the line behind the window, in bytes since 0

@@ -11,7 +11,7 @@ class Crossbar::Port : public engine::MessageIf {
  public:
   Port(Crossbar& crossbar, std::uint32_t source) : crossbar_(crossbar), source_(source) {}
   void send(const engine::Message& message, engine::Cycle now) override {
-    crossbar_.transfer(source_, message, now);
+    crossbar_.send(source_, message, now);
   }
 
  private:
@@ -62,8 +62,7 @@ Crossbar::Busy Crossbar::busy() const {
   return source.most > destination.most ? source : destination;
 }
 
-void Crossbar::transfer(std::uint32_t source, const engine::Message& message,
-                        engine::Cycle leaves) {
+void Crossbar::send(std::uint32_t source, const engine::Message& message, engine::Cycle leaves) {
   const std::uint32_t payload = memory::payload_bytes(message);
   const std::uint32_t bytes = header_bytes_ + payload;
   ++messages_;

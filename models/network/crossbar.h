@@ -28,7 +28,9 @@ class Crossbar : public sc_core::sc_module {
            const CrossbarParams& params, std::uint32_t sources, std::uint32_t destinations);
   ~Crossbar() override;
 
-  /// Where source `i` sends: `message.to` is the number of the destination (not a component id).
+  /// Sends from a source: `message.to` is the number of the destination (not a component id).
+  void send(std::uint32_t source, const engine::Message& message, engine::Cycle leaves);
+  /// The same as a port to bind.
   engine::MessageIf& port(std::uint32_t source);
   /// Sends a further copy of what a source has just sent, to another destination: it takes nothing
   /// of the source's port.
@@ -53,7 +55,6 @@ class Crossbar : public sc_core::sc_module {
 
  private:
   class Port;
-  void transfer(std::uint32_t source, const engine::Message& message, engine::Cycle leaves);
 
   engine::Scheduler& scheduler_;
   engine::Cycle latency_;
