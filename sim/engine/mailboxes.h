@@ -90,7 +90,7 @@ class Mailboxes {
   };
   struct Box {
     Cycle window = 0;
-    std::uint64_t occupied = 0;  ///< bit (window number mod kWindows): holds messages
+    std::uint64_t occupied = 0;            ///< bit (window number mod kWindows): holds messages
     std::array<List, kWindows> windows{};  ///< by window number
     std::vector<Far> far;                  ///< beyond these windows, in order of sending
   };
@@ -112,9 +112,9 @@ class Mailboxes {
 
   std::vector<std::uint32_t> of_;  ///< [component id]: its box, or kNone
   std::vector<Box> boxes_;
-  std::vector<Mail> pool_;            ///< [chunk * kChunk + n]
-  std::vector<std::uint32_t> next_;   ///< [chunk]
-  std::uint32_t free_ = kNone;        ///< list of unused chunks
+  std::vector<Mail> pool_;             ///< [chunk * kChunk + n]
+  std::vector<std::uint32_t> next_;    ///< [chunk]
+  std::uint32_t free_ = kNone;         ///< list of unused chunks
   std::vector<std::uint32_t> sorted_;  ///< in take(): places in the pool
   std::array<std::uint32_t, kLongestWindow + 1> starts_{};
 };

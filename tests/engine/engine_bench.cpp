@@ -103,6 +103,43 @@ void activation_in_systemc(benchmark::State& state) {
 }
 BENCHMARK(activation_in_systemc)->ArgsProduct({{132, 528}, {1, 100}});
 
+/// Takes its messages a window of cycles at a time, and answers each with one to a random partner.
+class Windowed : public Component {
+ public:
+  static constexpr Cycle kWindow = 60;
+  Windowed(Scheduler& scheduler, std::uint32_t seed, std::uint32_t span, std::uint32_t partners)
+      : scheduler_(scheduler), random_(seed * 2654435761u + 1), span_(span), partners_(partners) {}
+  Cycle tick(Cycle) override { return kNever; }
+  Cycle receive(const Message& message, Cycle at) override {
+    Message answer = message;
+    answer.to = draw(random_, partners_);
+    scheduler_.post(answer, at + kWindow + draw(random_, span_));
+    return kNever;
+  }
+
+ private:
+  Scheduler& scheduler_;
+  std::uint32_t random_, span_, partners_;
+};
+
+/// Args: messages in flight, longest latency beyond the window.
+void mail(benchmark::State& state) {
+  constexpr std::uint32_t kComponents = 132;
+  const auto span = static_cast<std::uint32_t>(state.range(1));
+  Scheduler scheduler{Clock(kHz)};
+  std::vector<std::unique_ptr<Windowed>> all;
+  for (std::uint32_t i = 0; i < kComponents; ++i) {
+    all.push_back(std::make_unique<Windowed>(scheduler, i, span, kComponents));
+    scheduler.add(*all.back(), {}, Windowed::kWindow);
+  }
+  for (std::uint32_t i = 0; i < state.range(0); ++i) {
+    scheduler.post({.to = i % kComponents}, 1 + i % span);
+  }
+  for (auto _ : state) scheduler.run_until(scheduler.now() + 1000);
+  per_item(state, scheduler.messages());
+}
+BENCHMARK(mail)->ArgsProduct({{1000, 50'000}, {100, 1000}});
+
 /// Args: messages in flight, longest latency.
 void message(benchmark::State& state) {
   constexpr std::uint32_t kComponents = 228;

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
-#include <vector>
 
 namespace xpusim::gpu {
 
@@ -65,7 +65,8 @@ class AsyncGroups {
     ++first_;
   }
 
-  std::vector<Group> groups_{1};
+  /// Of the warp's own memory: what completes comes to another warp each time.
+  boost::container::small_vector<Group, 6> groups_{1};
   std::uint8_t first_ = 0;  ///< number of groups_[0]
 };
 

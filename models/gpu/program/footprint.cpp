@@ -285,7 +285,7 @@ void Footprint::use_digits(const exec::Access& access) {
   digits_ = access.pointers.affine;
   for (auto& p : patterns_) {
     p.lanes = 0;
-    p.alignment = -1;
+    p.forget_shapes();
   }
 }
 
@@ -293,7 +293,7 @@ Footprint::Pattern& Footprint::pattern(std::size_t slot, std::uint32_t lanes) {
   Pattern& p = patterns_[slot];
   if (p.lanes == lanes) return p;
   p.lanes = lanes;
-  p.alignment = -1;
+  p.forget_shapes();
   std::array<std::int64_t, exec::kMaxRank> index{};
   std::array<std::int64_t, kWarpLanes> sorted;
   unsigned count = 0;
@@ -323,13 +323,15 @@ void Footprint::touch_affine(const exec::Access& access, std::size_t slot, std::
   }
   const auto alignment = static_cast<std::int64_t>(first % kLineBytes);
   const std::uint64_t origin = first - static_cast<std::uint64_t>(alignment);
-  if (active == held && p.alignment == alignment) {
-    for (const auto& r : p.shape) {
-      out.requests[out.count++] = {origin + r.address, r.sectors, r.passes, r.paired_passes};
+  Shape& shape = p.shapes[static_cast<std::size_t>(alignment / kSectorBytes)];
+  if (active == held && shape.alignment == alignment) {
+    for (const auto& r : shape.requests) {
+      out.requests[out.count] = r;
+      out.requests[out.count++].address += origin;
     }
-    out.lines = p.lines;
-    out.sectors = p.sectors;
-    out.wavefronts = p.words_a_bank;
+    out.lines = shape.lines;
+    out.sectors = shape.sectors;
+    out.wavefronts = shape.words_a_bank;
     return;
   }
   std::array<std::uint64_t, kWarpLanes> address;
@@ -343,12 +345,12 @@ void Footprint::touch_affine(const exec::Access& access, std::size_t slot, std::
   add_lanes(address.data(), count, bytes_, out);
   if (atomic) count_passes(address.data(), count, out);
   if (active != held) return;
-  p.alignment = alignment;
-  p.shape.assign(out.requests.begin(), out.requests.begin() + out.count);
-  for (auto& r : p.shape) r.address -= origin;
-  p.lines = out.lines;
-  p.words_a_bank = out.wavefronts;
-  p.sectors = out.sectors;
+  shape.alignment = alignment;
+  shape.requests.assign(out.requests.begin(), out.requests.begin() + out.count);
+  for (auto& r : shape.requests) r.address -= origin;
+  shape.lines = out.lines;
+  shape.words_a_bank = out.wavefronts;
+  shape.sectors = out.sectors;
 }
 
 void Footprint::touch(const exec::Access& access, unsigned warp, unsigned vector,

@@ -62,16 +62,26 @@ class Footprint {
   }
 
  private:
+  /// The requests of a gappy pattern, from the line of base + low.
+  struct Shape {
+    std::int64_t alignment = -1;  // (base + low) % 128 that it holds for; -1: none
+    std::vector<SectorRequest> requests;
+    std::uint32_t lines = 0, sectors = 0, words_a_bank = 0;
+  };
   /// Lane offsets of one (warp, vector) in bytes from the tile's base address, for the lanes it
   /// holds.
   struct Pattern {
     std::array<std::int64_t, kWarpLanes> offset;
-    std::int64_t low = 0;              // least of them
-    std::uint32_t run = 0;             // bytes from `low` if they leave no gap, else 0
-    std::uint32_t lanes = 0;           // that it holds for; 0: not computed yet
-    std::int64_t alignment = -1;       // (base + low) % 128 that `shape` holds for; -1: none
-    std::vector<SectorRequest> shape;  // requests of a gappy pattern, from the line of base + low
-    std::uint32_t lines = 0, sectors = 0, words_a_bank = 0;
+    std::int64_t low = 0;     // least of them
+    std::uint32_t run = 0;    // bytes from `low` if they leave no gap, else 0
+    std::uint32_t lanes = 0;  // that it holds for; 0: not computed yet
+    // By (base + low) / 32 % 4: a loop that goes along its rows by less than a line comes back to
+    // each alignment.
+    std::array<Shape, 4> shapes;
+
+    void forget_shapes() {
+      for (Shape& s : shapes) s.alignment = -1;
+    }
   };
   struct Extent {
     std::int64_t low, high;  // coordinates that one (warp, vector) covers in one dimension
