@@ -36,17 +36,14 @@ void HbmChannel::push(const Request& request, Ck arrival) {
 }
 
 void HbmChannel::prefetch() const {
-  const auto fetch = [](const void* first, std::size_t bytes) {
-    const auto* at = static_cast<const char*>(first);
-    for (std::size_t i = 0; i < bytes; i += 64) engine::prefetch(at + i);
-  };
-  fetch(&t_, sizeof t_);
-  fetch(banks_.data(), t_.banks * sizeof(Bank));
-  fetch(groups_.data(), t_.groups * sizeof(Group));
-  fetch(&queues_, sizeof queues_);
-  fetch(&lanes_, reinterpret_cast<const char*>(this + 1) - reinterpret_cast<const char*>(&lanes_));
-  fetch(runs_.data(), std::min<std::size_t>(runs_.size() * sizeof(Run), 512));
-  fetch(parts_.data(), std::min<std::size_t>(parts_.size() * sizeof(Part), 256));
+  engine::prefetch(&t_, sizeof t_);
+  engine::prefetch(banks_.data(), t_.banks * sizeof(Bank));
+  engine::prefetch(groups_.data(), t_.groups * sizeof(Group));
+  engine::prefetch(&queues_, sizeof queues_);
+  engine::prefetch(
+      &lanes_, reinterpret_cast<const char*>(this + 1) - reinterpret_cast<const char*>(&lanes_));
+  engine::prefetch(runs_.data(), std::min<std::size_t>(runs_.size() * sizeof(Run), 512));
+  engine::prefetch(parts_.data(), std::min<std::size_t>(parts_.size() * sizeof(Part), 256));
 }
 
 void HbmChannel::advance(Ck until, std::vector<Completion>& done) {

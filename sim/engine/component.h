@@ -38,6 +38,8 @@ class Component {
   /// The message will be received in this cycle, after a few others: a place to bring what it will
   /// touch into the host's cache. Must change nothing.
   virtual void expect(const Message&) const {}
+  /// It will be ticked in this cycle, after another one: the same of what tick() will touch.
+  virtual void expect_tick() const {}
   /// For the watchdog: what it waits for, or "" when it has nothing to do.
   virtual const char* waiting_for() const { return ""; }
   /// For the watchdog: how much work it has completed (instructions, bundles), or kNever if it is

@@ -18,7 +18,7 @@ void Mailboxes::open(std::uint32_t id, Cycle window) {
 }
 
 void Mailboxes::prefetch_chunk(std::uint32_t chunk) const {
-  for (std::uint32_t i = 0; i < kChunk; i += 2) prefetch(&pool_[std::size_t{chunk} * kChunk + i]);
+  engine::prefetch(&pool_[std::size_t{chunk} * kChunk], kChunk * sizeof(Mail));
 }
 
 void Mailboxes::add_chunk(List& list) {

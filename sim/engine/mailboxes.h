@@ -55,6 +55,13 @@ class Mailboxes {
     return end;
   }
 
+  /// Brings the first messages of the window of `id` that ends with `end` into the host's cache.
+  void prefetch(std::uint32_t id, Cycle end) const {
+    const Box& box = boxes_[of_[id]];
+    const std::uint32_t first = box.windows[end / box.window % kWindows].first;
+    if (first != kNone) prefetch_chunk(first);
+  }
+
   /// Takes the messages of the window of `id` that ends with cycle `end`: calls f(message, at) in
   /// order of their cycles, those of a cycle in the order of sending.
   template <class F>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 namespace xpusim::engine {
 
 /// Brings what lies at `address` into the host's cache, to be written; changes nothing. The empty
@@ -8,6 +10,11 @@ namespace xpusim::engine {
 inline void prefetch(const void* address) {
   __builtin_prefetch(address, 1);
   asm volatile("");
+}
+/// The same of `bytes` bytes.
+inline void prefetch(const void* first, std::size_t bytes) {
+  const auto* at = static_cast<const char*>(first);
+  for (std::size_t i = 0; i < bytes; i += 64) prefetch(at + i);
 }
 
 }  // namespace xpusim::engine

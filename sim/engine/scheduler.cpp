@@ -82,7 +82,12 @@ void Scheduler::run_cycle() {
   if (mode_ == Mode::kTickAll) {
     tick_all();
   } else {
-    wakes_.take(now_, [this](std::uint32_t id) { tick(id); });
+    wakes_.take(
+        now_, [this](std::uint32_t id) { tick(id); },
+        [this](std::uint32_t id) {
+          if (mail_.has(id)) mail_.prefetch(id, now_);
+          components_[id]->expect_tick();
+        });
   }
 }
 

@@ -45,8 +45,9 @@ class WakeWheel {
   }
 
   /// Calls f(id) for all who are due at `now`, in id order. f may wake anybody for later cycles.
-  template <class F>
-  void take(Cycle now, F&& f) {
+  /// expect(id) is mostly called for one before the f of another.
+  template <class F, class G>
+  void take(Cycle now, F&& f, G&& expect) {
     if (!occupied_.test(now)) return;
     occupied_.clear(now);
     const std::size_t row = (now % kBuckets) * words_;
@@ -57,11 +58,17 @@ class WakeWheel {
       do {
         const std::uint32_t id = k * 64 + std::countr_zero(ids);
         ids &= ids - 1;
+        if (ids != 0) expect(k * 64 + static_cast<std::uint32_t>(std::countr_zero(ids)));
         if (pending_[id] != now) continue;
         pending_[id] = kNever;
         f(id);
       } while (ids != 0);
     }
+  }
+
+  template <class F>
+  void take(Cycle now, F&& f) {
+    take(now, f, [](std::uint32_t) {});
   }
 
   Cycle pending(std::uint32_t id) const { return pending_[id]; }

@@ -44,6 +44,13 @@ engine::Cycle Sm::receive(const engine::Message& message, engine::Cycle cycle) {
   return end_of_window(cycle);
 }
 
+/// Between two of its windows the other SMs have had the host's cache for themselves.
+void Sm::expect_tick() const {
+  engine::prefetch(&shared_.lsu, sizeof shared_.lsu);
+  const std::uint32_t warps = resident_ * shared_.image.warps_of_block / kSubCores + 1;
+  for (const SubCore& s : sub_cores_) s.prefetch(std::min(warps, kWarpsOfSubCore));
+}
+
 /// Works through the window that ends with `cycle`.
 engine::Cycle Sm::tick(engine::Cycle cycle) {
   if (cycle != end_of_window(cycle)) return engine::kNever;  // nobody asked

@@ -45,6 +45,7 @@ class Sm : public sc_core::sc_module, public engine::Component {
 
   engine::Cycle tick(engine::Cycle now) override;
   engine::Cycle receive(const engine::Message& message, engine::Cycle now) override;
+  void expect_tick() const override;
   const char* waiting_for() const override;
   std::uint64_t retired() const override;
 

@@ -14,6 +14,7 @@
 #include "models/gpu/core/stall.h"
 #include "models/gpu/core/tensor_core.h"
 #include "models/gpu/core/tma.h"
+#include "sim/engine/prefetch.h"
 #include "sim/stats/ledger.h"
 
 namespace xpusim::gpu {
@@ -97,6 +98,14 @@ class SubCore {
   /// The block's warps have all exited and its stores are performed: their slots are free.
   void free_block(std::uint32_t block);
 
+  /// Brings what tick() will touch of itself and its first `warps` slots into the host's cache.
+  void prefetch(std::uint32_t warps) const {
+    const auto* begin = reinterpret_cast<const char*>(this);
+    engine::prefetch(begin,
+                     static_cast<std::size_t>(reinterpret_cast<const char*>(&warps_) - begin));
+    engine::prefetch(warps_.data(), warps * sizeof(Warp));
+    engine::prefetch(&ledger_, sizeof ledger_ + sizeof warp_stalls_);
+  }
   /// Issues at most one instruction at `now`; returns the next cycle at which it may be able to.
   std::uint32_t tick(std::uint32_t now);
   /// The cycle at which a warp can issue as things stand, or kBlocked.
