@@ -286,7 +286,9 @@ Expected<run::LaunchReport> Machine::simulate(const Job& job, const Clocks& cloc
   BlockExecution blocks(prepared, launch, memory, {options.values});
   engine::fresh_simulation();
   engine::ClockDomain domain("core", engine::Clock(hz));
-  Chip chip("gpu", domain.scheduler(), params_,
+  GpuParams params = params_;
+  params.memory = memory::at_clock(params_.memory, params_.clock_hz, clocks.hz);
+  Chip chip("gpu", domain.scheduler(), params,
             {image, profile, blocks, block_count(launch), static_cast<std::uint32_t>(fit.blocks),
              params_.sm.l1_bytes - fit.carve_out_bytes});
   std::vector<std::uint64_t> cached(memory.allocations().size());  // bytes of each tensor

@@ -50,11 +50,21 @@ struct L2Params {
 /// Coalescers of reads between the SMs and the L2 (ReadCoalescer).
 struct CoalescerParams {
   std::int64_t groups = 8;
+  std::int64_t latency_cycles = 40, bytes_per_cycle = 600, readers = 3;
 
   static constexpr auto schema() {
-    return std::tuple{config::field("groups", &CoalescerParams::groups, config::Unit::kCount,
-                                    "groups of SMs with a coalescer each; 0: there is none", 0,
-                                    1024)};
+    using P = CoalescerParams;
+    using config::field;
+    using U = config::Unit;
+    return std::tuple{
+        field("groups", &P::groups, U::kCount,
+              "groups of SMs with a coalescer each; 0: there is none", 0, 1024),
+        field("latency", &P::latency_cycles, U::kCycles,
+              "for which others may join a read that need not wait: part of its way to the L2", 1,
+              10000),
+        field("bandwidth", &P::bytes_per_cycle, U::kBytesPerCycle, "what one group reads", 32,
+              2047),
+        field("readers", &P::readers, U::kCount, "of one read, at most", 1, 255)};
   }
 };
 
@@ -76,6 +86,11 @@ struct MemoryParams {
                       group("bridge", &P::bridge, "network between the halves of the L2")};
   }
 };
+
+/// The same memory system in cycles of an SM clock of `hz`: its parameters count cycles of
+/// `nominal_hz`, at which they were measured, and L2 and networks keep their own clock when the
+/// SMs' falls. Only rates: what one SM sends and takes, and latencies, stay as they are.
+MemoryParams at_clock(const MemoryParams& params, double nominal_hz, double hz);
 
 /// Says what the ranges of single fields cannot; also checks `hbm`.
 void check(const MemoryParams& params, std::string_view path, Diagnostics& problems);

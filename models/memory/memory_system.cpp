@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <span>
 #include <string>
 
 #include "models/memory/messages.h"
+#include "models/memory/sm_groups.h"
 #include "sim/engine/check.h"
 #include "sim/stats/counters.h"
 
@@ -31,9 +33,29 @@ void check(const MemoryParams& p, std::string_view path, Diagnostics& problems) 
     problems.error({}, fmt::format("{}.coalescer.groups: {} groups do not share out {} halves",
                                    path, p.coalescer.groups, p.l2.halves));
   }
+  if (p.coalescer.groups > 0 &&
+      p.coalescer.latency_cycles >= p.requests.latency_cycles + p.l2.hit_cycles) {
+    problems.error({}, fmt::format("{0}.coalescer.latency: after {1} cycles a hit has left the L2 "
+                                   "({0}.requests.latency, {0}.l2.hit_latency)",
+                                   path, p.coalescer.latency_cycles));
+  }
   if (p.hbm.capacity_bytes > std::int64_t{1} << 41) {
     problems.error({}, fmt::format("{}.hbm.capacity: more than 2 TiB behind an L2", path));
   }
+}
+
+MemoryParams at_clock(const MemoryParams& params, double nominal_hz, double hz) {
+  MemoryParams p = params;
+  const double more = nominal_hz / hz;
+  const auto raise = [&](std::int64_t& rate) {
+    rate = std::max<std::int64_t>(1, std::llround(static_cast<double>(rate) * more));
+  };
+  p.l2.sectors_per_cycle *= more;
+  p.l2.atomic_cycles /= more;
+  raise(p.coalescer.bytes_per_cycle);
+  raise(p.bridge.source_bytes_per_cycle);
+  raise(p.bridge.destination_bytes_per_cycle);
+  return p;
 }
 
 namespace {
@@ -137,8 +159,8 @@ class MemorySystem::SmPort : public engine::MessageIf {
     network_.send(sm_, m, now);
   }
 
-  /// True if the read goes on, in the name of its group.
-  bool first_reader(engine::Message& m, engine::Cycle now) {
+  /// True if the read goes on, in the name of its group and as if sent at `now`.
+  bool first_reader(engine::Message& m, engine::Cycle& now) {
     const BlockRequest r = BlockRequest::of(m.data);
     const ReadCoalescer::Reader reader{m.tag, static_cast<std::uint16_t>(sm_), r.mask,
                                        static_cast<std::uint8_t>(r.line)};
@@ -148,6 +170,7 @@ class MemorySystem::SmPort : public engine::MessageIf {
     if (outcome.what == ReadCoalescer::Outcome::kForward) {
       m.from = group_;
       m.tag = outcome.read;
+      now = outcome.at - system_.coalescer_latency_;
       return true;
     }
     if (outcome.what == ReadCoalescer::Outcome::kAnswered) {
@@ -204,7 +227,9 @@ MemorySystem::MemorySystem(const sc_core::sc_module_name& name, engine::Schedule
       halves_(static_cast<std::uint32_t>(params.l2.halves)),
       left_dirty_(static_cast<std::uint64_t>(params.l2.left_dirty_bytes)),
       capacity_(static_cast<std::uint64_t>(params.hbm.capacity_bytes)),
-      coalescers_(static_cast<std::size_t>(params.coalescer.groups)) {
+      coalescer_latency_(static_cast<engine::Cycle>(params.coalescer.latency_cycles)),
+      coalescers_(static_cast<std::size_t>(params.coalescer.groups),
+                  ReadCoalescer(params.coalescer)) {
   const auto slices = static_cast<std::uint32_t>(params.l2.slices);
   using network::Crossbar;
   requests_ = std::make_unique<Crossbar>("requests", scheduler, params.requests, sms, slices);
@@ -226,9 +251,10 @@ MemorySystem::MemorySystem(const sc_core::sc_module_name& name, engine::Schedule
     requests_->connect(i, id);
     bridge_->connect(i, id);
   }
-  const auto groups = static_cast<std::uint32_t>(coalescers_.size());
+  const SmGroups groups(sms, std::max(static_cast<std::uint32_t>(coalescers_.size()), halves_));
   for (std::uint32_t i = 0; i < sms; ++i) {
-    ports_.push_back(std::make_unique<SmPort>(*this, i, i * halves_ / sms, i * groups / sms));
+    const std::uint32_t group = groups.group_of(i);
+    ports_.push_back(std::make_unique<SmPort>(*this, i, group % halves_, group));
   }
 }
 

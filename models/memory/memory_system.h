@@ -48,10 +48,10 @@ struct CacheContents {
   std::vector<L2Tags> slices;
 };
 
-/// The SMs' way to memory. SMs of the first half of the numbers sit by the first half of the L2
-/// (how a chip really numbers them is not public). SM -> slice -> SM takes requests.latency +
-/// l2.hit_latency
-/// + replies.latency cycles for a hit in an idle system; a miss in HBM adds l2.miss_latency +
+/// The SMs' way to memory. SMs stand in the groups of the coalescers (the GPCs: SmGroups), and the
+/// groups on the halves of the L2 in turn. SM -> slice -> SM takes requests.latency +
+/// l2.hit_latency + replies.latency cycles for a hit in an idle system; a miss in HBM adds
+/// l2.miss_latency +
 /// l2.fill_latency - l2.hit_latency and the time in HBM; a far one the bridge twice and a look-up.
 class MemorySystem : public sc_core::sc_module {
  public:
@@ -100,6 +100,7 @@ class MemorySystem : public sc_core::sc_module {
   std::unique_ptr<network::Crossbar> requests_, replies_, bridge_;
   std::unique_ptr<Hbm> hbm_;
   std::vector<std::unique_ptr<L2Slice>> slices_;
+  engine::Cycle coalescer_latency_;
   std::vector<ReadCoalescer> coalescers_;  ///< one a group of SMs; none: reads go straight
   std::vector<std::unique_ptr<AnswerPort>> answer_ports_;
   std::vector<std::unique_ptr<SmPort>> ports_;

@@ -225,9 +225,10 @@ TEST(AsyncCopy, IsCompleteWhenItsDataAreInSharedMemory) {
   Rig rig(copies({copy(0, 4)}, 1));
   rig.source.write = [](BlockRun& run) { run.trace.add_access(0) = copy_access(4096, 32); };
   rig.run();
-  // Issued at 0, leaves at 1, back at 101, through the SM at 113, written in one cycle.
-  EXPECT_EQ(rig.sub().warp_cycles(), 115u);
-  EXPECT_EQ(rig.stall(Stall::kLongScoreboard), 110u);  // the wait was issued at 3
+  // Issued at 0, leaves at 1, back at 101, through the SM at 113, written in one cycle; the warp
+  // learns of it 100 cycles later.
+  EXPECT_EQ(rig.sub().warp_cycles(), 115u + 100u);
+  EXPECT_EQ(rig.stall(Stall::kLongScoreboard), 110u + 100u);  // the wait was issued at 3
   EXPECT_EQ(rig.sms[0]->lsu().load_sectors, 4u);
   EXPECT_EQ(rig.sms[0]->lsu().wavefronts, 1u);  // of the write: narrow copies count as stores do
 }
@@ -239,7 +240,7 @@ TEST(AsyncCopy, OfFourBytesPaysForBankConflicts) {
   rig.source.write = [](BlockRun& run) { run.trace.add_access(0) = copy_access(4096, 32); };
   rig.run();
   EXPECT_EQ(rig.sms[0]->lsu().wavefronts, 16u);
-  EXPECT_EQ(rig.sub().warp_cycles(), 130u);  // 15 cycles more than without
+  EXPECT_EQ(rig.sub().warp_cycles(), 115u + 100u + 15u);
 }
 
 TEST(AsyncCopy, OfSixteenBytesPassesTheL1By) {
@@ -274,9 +275,25 @@ TEST(AsyncCopy, WaitsLetTheLastGroupsBeUnderWay) {
   rig.run();
   ASSERT_EQ(rig.memory->sent.size(), 2u);
   EXPECT_EQ(rig.memory->sent[1].at - rig.memory->sent[0].at, 100u);
-  // The first is written at 113 to 116; the second, sent at 101, at 213 to 216.
-  EXPECT_EQ(rig.sub().warp_cycles(), 218u);
-  EXPECT_EQ(rig.stall(Stall::kLongScoreboard), (117u - 8u) + (217u - 119u));
+  // The first is written at 113 to 116; the second, sent at 101, at 213 to 216; the warp learns of
+  // each 100 cycles later.
+  EXPECT_EQ(rig.sub().warp_cycles(), 218u + 100u);
+  EXPECT_EQ(rig.stall(Stall::kLongScoreboard), (217u - 8u) + (317u - 219u));
+}
+
+TEST(AsyncCopy, TheSmTellsOneWarpAtATimeThatItsCopiesHaveCome) {
+  const auto cycles = [](std::int64_t interval) {
+    Program p = make_program({copy(0, 16), op(Opcode::kLdgdepbar), wait(Opcode::kDepbar, 0)}, 4);
+    p.sites = {vector_layout(4)};
+    Rig rig(std::move(p));
+    rig.params.mio.copy_interval = interval;
+    rig.source.write = [](BlockRun& run) { run.trace.add_access(0) = copy_access(4096, 512); };
+    rig.run();
+    std::uint64_t last = 0;
+    for (std::size_t i = 0; i < 4; ++i) last = std::max(last, rig.sub(i).warp_cycles());
+    return last;
+  };
+  EXPECT_EQ(cycles(50) - cycles(0), 3u * 50u - 3u);  // four lines pass a cycle: a warp a cycle
 }
 
 TEST(AsyncCopy, LanesThatAreOffAreFilledWithZerosAndAskForNothing) {

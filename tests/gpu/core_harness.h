@@ -82,8 +82,9 @@ struct Rig {
     memory = std::make_unique<FakeMemory>(s, memory_latency);
     const Occupancy o = occupancy(params, program);
     const auto count = static_cast<std::uint32_t>(params.count);
-    dispatcher = std::make_unique<Dispatcher>("dispatcher", s, launch, blocks, count,
-                                              static_cast<std::uint32_t>(o.blocks));
+    dispatcher =
+        std::make_unique<Dispatcher>("dispatcher", s, launch, blocks, memory::SmGroups(count, 1),
+                                     static_cast<std::uint32_t>(o.blocks));
     for (std::uint32_t i = 0; i < count; ++i) {
       sms.push_back(std::make_unique<Sm>(("sm" + std::to_string(i)).c_str(), s, i, params,
                                          launch.warp_interval, params.l1_bytes - o.carve_out_bytes,

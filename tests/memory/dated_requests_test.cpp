@@ -54,6 +54,7 @@ struct Group {
     MemoryParams p;
     p.l2.halves = 1;
     p.coalescer.groups = 1;
+    p.coalescer.latency_cycles = 40;
     p.replies.latency_cycles = static_cast<std::int64_t>(kReplyLatency);
     engine::fresh_simulation();
     engine::ClockDomain domain("chip", engine::Clock(1'980'000'000));
@@ -84,30 +85,29 @@ struct Group {
 };
 
 constexpr Cycle kWarm = 4000;  // the line is in the L2 by then
-
-/// The cycle at which the answer of a read of kWarm leaves the L2.
-Cycle leaves() { return Group({{{0, 0}, {kWarm, kWarm}}}).answered[0][1] - kReplyLatency; }
+constexpr Cycle kStay = 40;    // in the coalescer
 
 TEST(DatedRequests, MayGoBackByTheShorterOfTheTwoWays) {
   EXPECT_EQ(Group({{{0, 0}}}).window, kReplyLatency);
 }
 
-TEST(DatedRequests, AReadJoinsOneWhoseAnswerHasLeftSinceItsDate) {
-  const Cycle left = leaves();
-  const Group g({{{0, 0}, {kWarm, kWarm}}, {{left + kReplyLatency - 2, left - 1}}});
+TEST(DatedRequests, AReadJoinsOneThatHasGoneSinceItsDate) {
+  const Cycle gone = kWarm + kStay;
+  const Group g({{{0, 0}, {kWarm, kWarm}}, {{gone + kReplyLatency - 2, gone - 1}}});
   EXPECT_EQ(g.error, "");
   EXPECT_EQ(g.joined, 1u);
-  EXPECT_EQ(g.answered[1][0], left + kReplyLatency);
+  EXPECT_EQ(g.answered[1][0], g.answered[0][1]);
 }
 
-TEST(DatedRequests, AReadOfALaterDateDoesNotMakeAnEarlierOneMissItsAnswer) {
-  // The second SM works first: at its date the answer has left. The third one's date is earlier.
-  const Cycle left = leaves();
-  const Cycle at = left + kReplyLatency - 2;
-  const Group g({{{0, 0}, {kWarm, kWarm}}, {{at, left}}, {{at, left - 1}}});
+TEST(DatedRequests, AReadOfALaterDateDoesNotMakeAnEarlierOneMissItsRead) {
+  // The second SM works first: at its date the read has gone. The third one's date is earlier.
+  const Cycle gone = kWarm + kStay;
+  const Cycle at = gone + kReplyLatency - 2;
+  const Group g({{{0, 0}, {kWarm, kWarm}}, {{at, gone}}, {{at, gone - 1}}});
   EXPECT_EQ(g.error, "");
   EXPECT_EQ(g.joined, 1u);
-  EXPECT_EQ(g.answered[2][0], left + kReplyLatency);
+  EXPECT_EQ(g.answered[2][0], g.answered[0][1]);
+  EXPECT_EQ(g.answered[1][0], g.answered[0][1] + kStay);
 }
 
 }  // namespace

@@ -85,12 +85,14 @@ TEST(MemorySystem, reads_a_far_line_from_its_own_copy_the_second_time) {
 TEST(MemorySystem, reads_a_far_line_from_its_home_if_only_that_has_it) {
   const std::uint64_t far = address_in_half(1);
   Bench b(
-      params(), 2, 1,
+      params(), 4, 1,  // two pairs, each on a half
       [&](std::uint32_t i) {
         // The near SM asks first; by its 20th read of another line the far SM's sector is at home.
         std::vector<Access> a(20, Access{address_in_half(0, 1 << 20), kOneSector});
         a.push_back({far, kOneSector});
-        return list(i == 1 ? std::vector<Access>{{far, kOneSector}} : a);
+        if (i == 2) a = {{far, kOneSector}};
+        if (i % 2 != 0) a.clear();
+        return list(a);
       },
       kCkClock);
   b.run();
@@ -220,6 +222,7 @@ TEST(MemorySystem, counts_a_stream_as_the_chip_does) {
 std::uint64_t looked_up(std::uint32_t sms, std::int64_t groups) {
   MemoryParams p = params();
   p.coalescer.groups = groups;
+  p.coalescer.readers = 255;
   Bench b(p, sms, 1, [](std::uint32_t) { return list({{address_in_half(0)}}); });
   b.run();
   for (std::uint32_t i = 0; i < sms; ++i) {
@@ -239,9 +242,29 @@ TEST(MemorySystem, shows_the_l2_one_read_of_a_group_that_reads_the_same) {
   EXPECT_EQ(looked_up(16, 8), 4u * 16 + 4u * 16 + 16);
 }
 
+TEST(MemorySystem, shows_the_l2_as_many_reads_as_their_most_readers_leave) {
+  MemoryParams p = params();
+  p.coalescer = {1, 40, 600, 3};
+  p.l2.halves = 1;
+  Bench b(p, 16, 1, [](std::uint32_t) { return list({{address_in_half(0)}}); });
+  b.run();
+  EXPECT_EQ(b.memory().counters().l2_sectors_read, 6u * 16);
+  EXPECT_EQ(b.memory().counters().coalesced_sectors, 10u * 16);
+}
+
+TEST(MemorySystem, puts_neighbours_into_one_group_and_the_groups_into_the_halves_in_turn) {
+  MemoryParams p = params();
+  p.coalescer = {4, 40, 600, 255};
+  // SMs 0 to 3 in one group: one look-up near, or one and that at home
+  Bench b(p, 16, 1, [](std::uint32_t) { return list({{address_in_half(0)}}); });
+  b.run();
+  EXPECT_EQ(b.memory().counters().l2_sectors_read, 2u * 16 + 2u * 16 + 16);
+}
+
 TEST(MemorySystem, answers_all_of_a_group_when_the_one_read_is_answered) {
   MemoryParams p = params();
   p.coalescer.groups = 2;
+  p.coalescer.readers = 8;
   Bench b(
       p, 16, 1,
       [](std::uint32_t) {
@@ -250,6 +273,17 @@ TEST(MemorySystem, answers_all_of_a_group_when_the_one_read_is_answered) {
       kCkClock);
   b.run();
   for (std::uint32_t i = 0; i < 8; ++i) EXPECT_EQ(b.sm(i).latency, near_miss(p));
+}
+
+TEST(MemorySystem, keeps_the_rates_of_the_l2_when_the_clock_of_the_sms_falls) {
+  MemoryParams p = params();
+  p.coalescer.bytes_per_cycle = 540;
+  const MemoryParams slow = at_clock(p, 1.98e9, 1.65e9);  // 1.2 of its cycles in one of theirs
+  EXPECT_EQ(slow.coalescer.bytes_per_cycle, 648);
+  EXPECT_DOUBLE_EQ(slow.l2.sectors_per_cycle, p.l2.sectors_per_cycle * 1.2);
+  EXPECT_DOUBLE_EQ(slow.l2.atomic_cycles, p.l2.atomic_cycles / 1.2);
+  EXPECT_EQ(slow.replies.destination_bytes_per_cycle, p.replies.destination_bytes_per_cycle);
+  EXPECT_EQ(slow.requests.latency_cycles, p.requests.latency_cycles);
 }
 
 // ---- capacity
@@ -484,6 +518,7 @@ TEST(MemoryParams, says_what_does_not_fit_together) {
   MemoryParams p;
   p.l2.slices = 80;
   p.coalescer.groups = 3;
+  p.coalescer.latency_cycles = 160;
   p.hbm.interleave_bytes = 768;
   p.hbm.refresh = "perbank";
   p.hbm.write_low = 0.8;
@@ -497,7 +532,9 @@ TEST(MemoryParams, says_what_does_not_fit_together) {
   EXPECT_THAT(text, testing::HasSubstr("write_low (0.8) must be below write_high"));
   EXPECT_THAT(text, testing::HasSubstr("burst <= ccd_s <= ccd_l does not hold"));
   EXPECT_THAT(text, testing::HasSubstr("coalescer.groups: 3 groups do not share out 2 halves"));
-  EXPECT_EQ(problems.list().size(), 6u);
+  EXPECT_THAT(text,
+              testing::HasSubstr("coalescer.latency: after 160 cycles a hit has left the L2"));
+  EXPECT_EQ(problems.list().size(), 7u);
 }
 
 TEST(MemoryParams, are_sound_by_default) {

@@ -18,8 +18,9 @@ Chip::Chip(const sc_core::sc_module_name& name, engine::Scheduler& scheduler,
     : sc_module(name) {
   const auto sms = static_cast<std::uint32_t>(params.sm.count);
   memory_ = std::make_unique<memory::MemorySystem>("memory", scheduler, params.memory, sms);
+  const memory::SmGroups groups(sms, static_cast<std::uint32_t>(params.memory.coalescer.groups));
   dispatcher_ = std::make_unique<Dispatcher>("dispatcher", scheduler, params.launch, work.blocks,
-                                             sms, work.blocks_of_sm);
+                                             groups, work.blocks_of_sm);
   for (std::uint32_t i = 0; i < sms; ++i) add_sm(i, scheduler, params, work);
 }
 

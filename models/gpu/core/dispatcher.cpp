@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace xpusim::gpu {
 
@@ -14,8 +15,8 @@ engine::Cycle cycles_of(double ns, const engine::Clock& clock) {
 }  // namespace
 
 Dispatcher::Dispatcher(const sc_core::sc_module_name& name, engine::Scheduler& scheduler,
-                       const LaunchParams& params, std::uint64_t blocks, std::uint32_t sm_count,
-                       std::uint32_t blocks_of_sm)
+                       const LaunchParams& params, std::uint64_t blocks,
+                       const memory::SmGroups& groups, std::uint32_t blocks_of_sm)
     : sc_module(name),
       sms("sms"),
       scheduler_(scheduler),
@@ -24,8 +25,14 @@ Dispatcher::Dispatcher(const sc_core::sc_module_name& name, engine::Scheduler& s
       next_dispatch_(start_),
       interval_(static_cast<std::uint64_t>(std::llround(params.block_interval * kParts))),
       blocks_(blocks),
-      free_(sm_count, blocks_of_sm),
-      free_slots_(static_cast<std::uint64_t>(sm_count) * blocks_of_sm) {
+      free_(groups.sms(), blocks_of_sm),
+      order_(groups.sms()),
+      free_slots_(static_cast<std::uint64_t>(groups.sms()) * blocks_of_sm) {
+  if (blocks < groups.sms()) {
+    order_ = groups.spread(static_cast<std::uint32_t>(blocks));
+  } else {
+    std::iota(order_.begin(), order_.end(), 0u);
+  }
   id_ = scheduler.add(*this, this->name());
   scheduler.wake(id_, start_);
 }
@@ -43,13 +50,14 @@ engine::Cycle Dispatcher::tick(engine::Cycle now) {
   }
   if (sent_ == blocks_ || free_slots_ == 0) return engine::kNever;
   if (now < next_dispatch_) return next_dispatch_;
-  const auto count = static_cast<std::uint32_t>(free_.size());
-  while (free_[turn_] == 0) turn_ = turn_ + 1 == count ? 0 : turn_ + 1;
+  const auto count = static_cast<std::uint32_t>(order_.size());
+  while (free_[order_[turn_]] == 0) turn_ = turn_ + 1 == count ? 0 : turn_ + 1;
+  const std::uint32_t sm = order_[turn_];
   engine::Message m;
   m.kind = kStartBlock;
   m.address = sent_++;
-  sms[static_cast<int>(turn_)]->send(m, now);
-  --free_[turn_];
+  sms[static_cast<int>(sm)]->send(m, now);
+  --free_[sm];
   --free_slots_;
   turn_ = turn_ + 1 == count ? 0 : turn_ + 1;
   next_fine_ = std::max(next_fine_, now * kParts) + interval_;

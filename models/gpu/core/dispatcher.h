@@ -6,19 +6,20 @@
 
 #include "models/gpu/core/params.h"
 #include "models/gpu/core/sm.h"
+#include "models/memory/sm_groups.h"
 
 namespace xpusim::gpu {
 
 /// Gives the blocks of a grid to the SMs: in order of their numbers, one every `block_interval`
 /// cycles (on average, if that is no whole number), round robin over the SMs that have a free slot,
 /// so that each SM gets one block before any gets a second; then a slot is filled again when its
-/// block has ended. Begins after the launch time and ends the launch a drain time after the last
-/// block. Left out: the tree of GPCs and TPCs (which on a chip orders the SMs), clusters, and
-/// launches that overlap.
+/// block has ended. A grid of fewer blocks than SMs is spread over GPCs and TPCs (SmGroups). Begins
+/// after the launch time and ends the launch a drain time after the last block. Left out: clusters,
+/// and launches that overlap.
 class Dispatcher : public sc_core::sc_module, public engine::Component {
  public:
   Dispatcher(const sc_core::sc_module_name& name, engine::Scheduler& scheduler,
-             const LaunchParams& params, std::uint64_t blocks, std::uint32_t sms,
+             const LaunchParams& params, std::uint64_t blocks, const memory::SmGroups& groups,
              std::uint32_t blocks_of_sm);
 
   /// To the SMs, in order of binding.
@@ -39,7 +40,8 @@ class Dispatcher : public sc_core::sc_module, public engine::Component {
   engine::Cycle start_, drain_, next_dispatch_ = 0;
   std::uint64_t interval_, next_fine_ = 0;  ///< in parts of a cycle
   std::uint64_t blocks_, sent_ = 0, done_ = 0;
-  std::vector<std::uint32_t> free_;  ///< slots, by SM
+  std::vector<std::uint32_t> free_;   ///< slots, by SM
+  std::vector<std::uint32_t> order_;  ///< SMs, as they have their turns
   std::uint64_t free_slots_;
   std::uint32_t turn_ = 0;
   engine::Cycle blocks_end_ = 0, end_ = 0;

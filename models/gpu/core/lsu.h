@@ -68,6 +68,10 @@ class Lsu {
   /// (0: only its turn); returns
   /// the cycle at which it is served.
   std::uint32_t enter_mio(std::uint32_t sub_core, std::uint32_t now, std::uint32_t passes);
+  /// When a warp learns that the copies that it waits for have come at `at`: one warp at a time.
+  std::uint32_t end_wait(std::uint32_t at) {
+    return wait_ended_ = std::max(at, wait_ended_ + wait_interval_);
+  }
   void count_wavefronts(std::uint32_t n) { counters_.wavefronts += n; }
   /// Cycles that a global access takes of the L1: its words of a bank one after another, its lines'
   /// tags some at a time.
@@ -209,6 +213,7 @@ class Lsu {
   std::uint32_t lg_next_ = 0;
 
   L1Cache l1_;
+  std::uint32_t wait_interval_, wait_ended_ = 0;
   std::uint32_t outstanding_ = 0;  // lines of loads and copies
   std::uint32_t copies_ = 0;       // that have not come
   std::vector<Access> accesses_;

@@ -96,6 +96,7 @@ struct MioParams {
   std::int64_t l1_latency = 33, l1_ways = 4, l1_tags = 4, outstanding_lines = 640;
   std::int64_t request_interval = 1, fill_latency = 12, invalidate_cycles = 150;
   std::int64_t copies = 256, shared_bytes_per_cycle = 128, copied_bytes_per_cycle = 256;
+  std::int64_t copy_latency = 100, copy_interval = 8;
   std::int64_t proxy_fence_latency = 13;
 
   static constexpr auto schema() {
@@ -137,6 +138,10 @@ struct MioParams {
               "time that CCTL.IVALL keeps the L1's tag stage", 1, 10000),
         field("copies", &P::copies, Unit::kCount,
               "cp.async instructions that an SM may have under way", 1, 65536),
+        field("copy_latency", &P::copy_latency, Unit::kCycles,
+              "what cp.async brings from beyond the L1: data to the end of the group", 0, 10000),
+        field("copy_interval", &P::copy_interval, Unit::kCycles,
+              "between the ends of two warps' waits for cp.async", 0, 1000),
         field("shared_bytes_per_cycle", &P::shared_bytes_per_cycle, Unit::kCount,
               "bytes of shared memory that wgmma, asynchronous copies and the MIO move together", 1,
               2047),

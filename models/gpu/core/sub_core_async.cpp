@@ -109,8 +109,9 @@ void SubCore::wait_for_groups(std::uint32_t w, const IssueWord& in, std::uint32_
 void SubCore::check_groups(std::uint32_t w) {
   Warp& v = warps_[w];
   const AsyncWork& work = async_[w];
-  const std::uint32_t at = (v.wait == Wait::kBoxes ? work.boxes : work.copies).ready(work.pending);
+  std::uint32_t at = (v.wait == Wait::kBoxes ? work.boxes : work.copies).ready(work.pending);
   if (at == AsyncGroups::kUnknown) return;
+  if (v.wait == Wait::kCopies && at > v.earliest) at = sm_.lsu.end_wait(at);
   prepare(w, std::max(v.earliest, at), at > v.earliest ? Stall::kLongScoreboard : Stall::kWait);
   sm_.wake[index_] = std::min(sm_.wake[index_], time(w));
 }

@@ -189,7 +189,7 @@ void SubCore::complete(const Completion& c) {
   Warp& v = warps_[w];
   if (!v.in_use || age_[w] != c.who.age || v.wait == Wait::kExited) return;
   if (c.kind == Completion::kCopy) {
-    async_[w].copies.end(c.who.scoreboard, c.ready);
+    async_[w].copies.end(c.who.scoreboard, c.ready + cycles(sm_.params.mio.copy_latency));
     if (v.wait == Wait::kCopies) check_groups(w);
     return;
   }
