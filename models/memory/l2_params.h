@@ -60,8 +60,8 @@ struct CoalescerParams {
         field("groups", &P::groups, U::kCount,
               "groups of SMs with a coalescer each; 0: there is none", 0, 1024),
         field("latency", &P::latency_cycles, U::kCycles,
-              "for which others may join a read that need not wait: part of its way to the L2", 1,
-              10000),
+              "for which others may join a read: its way to the L2, and part of its look-up there",
+              1, 10000),
         field("bandwidth", &P::bytes_per_cycle, U::kBytesPerCycle, "what one group reads", 32,
               2047),
         field("readers", &P::readers, U::kCount, "of one read, at most", 1, 255)};
@@ -89,7 +89,8 @@ struct MemoryParams {
 
 /// The same memory system in cycles of an SM clock of `hz`: its parameters count cycles of
 /// `nominal_hz`, at which they were measured, and L2 and networks keep their own clock when the
-/// SMs' falls. Only rates: what one SM sends and takes, and latencies, stay as they are.
+/// SMs' changes. Only rates, up to the most that a port can have; what one SM sends and takes, and
+/// latencies, stay as they are.
 MemoryParams at_clock(const MemoryParams& params, double nominal_hz, double hz);
 
 /// Says what the ranges of single fields cannot; also checks `hbm`.

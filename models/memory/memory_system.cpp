@@ -47,14 +47,17 @@ void check(const MemoryParams& p, std::string_view path, Diagnostics& problems) 
 MemoryParams at_clock(const MemoryParams& params, double nominal_hz, double hz) {
   MemoryParams p = params;
   const double more = nominal_hz / hz;
-  const auto raise = [&](std::int64_t& rate) {
-    rate = std::max<std::int64_t>(1, std::llround(static_cast<double>(rate) * more));
+  const auto scale = [&](std::int64_t& rate) {
+    constexpr std::int64_t kMost = network::BandwidthCalendar::kMaxBytesPerCycle;
+    rate = std::clamp<std::int64_t>(std::llround(static_cast<double>(rate) * more), 1, kMost);
   };
   p.l2.sectors_per_cycle *= more;
   p.l2.atomic_cycles /= more;
-  raise(p.coalescer.bytes_per_cycle);
-  raise(p.bridge.source_bytes_per_cycle);
-  raise(p.bridge.destination_bytes_per_cycle);
+  scale(p.coalescer.bytes_per_cycle);
+  scale(p.requests.destination_bytes_per_cycle);
+  scale(p.replies.source_bytes_per_cycle);
+  scale(p.bridge.source_bytes_per_cycle);
+  scale(p.bridge.destination_bytes_per_cycle);
   return p;
 }
 
@@ -225,6 +228,7 @@ MemorySystem::MemorySystem(const sc_core::sc_module_name& name, engine::Schedule
       scheduler_(scheduler),
       map_(params.hbm, static_cast<std::uint32_t>(params.l2.slices)),
       halves_(static_cast<std::uint32_t>(params.l2.halves)),
+      groups_(sms, std::max(static_cast<std::uint32_t>(params.coalescer.groups), halves_)),
       left_dirty_(static_cast<std::uint64_t>(params.l2.left_dirty_bytes)),
       capacity_(static_cast<std::uint64_t>(params.hbm.capacity_bytes)),
       coalescer_latency_(static_cast<engine::Cycle>(params.coalescer.latency_cycles)),
@@ -251,9 +255,8 @@ MemorySystem::MemorySystem(const sc_core::sc_module_name& name, engine::Schedule
     requests_->connect(i, id);
     bridge_->connect(i, id);
   }
-  const SmGroups groups(sms, std::max(static_cast<std::uint32_t>(coalescers_.size()), halves_));
   for (std::uint32_t i = 0; i < sms; ++i) {
-    const std::uint32_t group = groups.group_of(i);
+    const std::uint32_t group = groups_.group_of(i);
     ports_.push_back(std::make_unique<SmPort>(*this, i, group % halves_, group));
   }
 }
@@ -338,12 +341,8 @@ std::vector<std::uint64_t> MemorySystem::cached_bytes(const std::vector<Range>& 
   return out;
 }
 
-void MemorySystem::clear_caches() {
-  for (auto& slice : slices_) slice->tags().clear();
-}
-
 void MemorySystem::cold_caches() {
-  clear_caches();
+  for (auto& slice : slices_) slice->tags().clear();
   constexpr std::uint64_t kPieceBlocks = 128;        // 64 KiB of a large page
   constexpr std::uint16_t kHalfOfEachLine = 0x3333;  // one of its two atoms
   const std::uint64_t pages =

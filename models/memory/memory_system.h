@@ -22,6 +22,7 @@
 #include "models/memory/l2_params.h"
 #include "models/memory/l2_slice.h"
 #include "models/memory/read_coalescer.h"
+#include "models/memory/sm_groups.h"
 #include "models/network/crossbar.h"
 
 namespace xpusim::memory {
@@ -76,10 +77,11 @@ class MemorySystem : public sc_core::sc_module {
   std::uint64_t most_dirty_bytes() const;
   Hbm& hbm() { return *hbm_; }
   L2Slice& slice(std::uint32_t i) { return *slices_[i]; }
+  /// How the SMs stand together, on which half of the L2.
+  const SmGroups& groups() const { return groups_; }
   std::uint32_t slices() const { return static_cast<std::uint32_t>(slices_.size()); }
   const AddressMap& map() const { return map_; }
 
-  void clear_caches();  ///< no tags, no dirty data
   /// As a cold start finds the caches: nothing of its own in them, but `l2.left_dirty` bytes of
   /// others that go to HBM when their lines are taken. They lie scattered over pages at the end of
   /// the memory, an atom in each of their lines (an assumption: kernels that only read displace
@@ -96,6 +98,7 @@ class MemorySystem : public sc_core::sc_module {
   const engine::Scheduler& scheduler_;
   AddressMap map_;
   std::uint32_t halves_;
+  SmGroups groups_;
   std::uint64_t left_dirty_, capacity_;  ///< bytes
   std::unique_ptr<network::Crossbar> requests_, replies_, bridge_;
   std::unique_ptr<Hbm> hbm_;

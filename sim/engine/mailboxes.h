@@ -18,6 +18,8 @@ namespace xpusim::engine {
 /// once and read once, with its neighbours.
 class Mailboxes {
  public:
+  static constexpr Cycle kLongestWindow = 256;  ///< cycles
+
   /// Makes a mailbox for component `id` (ids in rising order). A window is 2 to 256 cycles.
   void open(std::uint32_t id, Cycle window);
 
@@ -81,7 +83,6 @@ class Mailboxes {
   static constexpr std::uint32_t kNone = ~0u;
   static constexpr std::uint32_t kWindows = 64;  ///< that are kept apart; beyond is rare
   static constexpr std::uint32_t kChunk = 8;     ///< messages that lie together in the pool
-  static constexpr Cycle kLongestWindow = 256;
 
   /// A message; while it waits, its `to` is its cycle within the window.
   struct alignas(32) Mail {

@@ -91,7 +91,6 @@ Json summary_json(const Summary& s) {
   o["by_kind"] = errors_json(s.by_kind, true);
   o["by_counter"] = errors_json(s.by_counter, false);
   o["by_problem"] = problems_json(s.problems);
-  o["warp_inst_per_s"] = s.instructions_per_s;
   return o;
 }
 
@@ -142,6 +141,7 @@ Json to_json(const std::vector<CaseResult>& results, const Summary& s) {
   j["cases"] = Json::array();
   for (const auto& r : results) j["cases"].push_back(case_json(r));
   j["summary"] = summary_json(s);
+  j["host"] = {{"warp_inst_per_s", s.instructions_per_s}};
   return j;
 }
 

@@ -145,5 +145,28 @@ TEST(Params, ListsTheValuesOfAMachineAndTheirOrigins) {
   EXPECT_EQ(xpusim("params gpu --on h200").exit_code, 2);
 }
 
+/// What a correlation wrote, but for what is of the host.
+json correlation(const std::string& jobs, const std::string& name) {
+  const std::string file = temporary(name, "");
+  const auto r = xpusim(
+      "correlate traces/h200/cases.json --on h200 --only "
+      "'^(vector_add_n98432_b1024_w4|softmax_1823x781_w4|histogram_atomic_65536|matmul_bf16_"
+      "512x512x"
+      "512_64x256x32_w8_s4|transpose_4096x4096_32x32)$' --jobs " +
+      jobs + " --json '" + file + "'");
+  EXPECT_EQ(r.exit_code, 0) << r.err;
+  json j = json::parse(read_file(file));
+  j.erase("host");
+  for (json& c : j["cases"]) c.erase("wall_s");
+  return j;
+}
+
+TEST(Results, AreTheSameBytesOnEveryRunAndForAnyNumberOfJobs) {
+  const json first = correlation("1", "first.json");
+  EXPECT_EQ(first["cases"].size(), 5u);
+  EXPECT_EQ(first.dump(), correlation("1", "again.json").dump());
+  EXPECT_EQ(first.dump(), correlation("2", "two.json").dump());
+}
+
 }  // namespace
 }  // namespace xpusim::e2e

@@ -74,16 +74,35 @@ std::map<std::string, int> divided(const std::string& op, int by) {
 }
 
 TEST(LowerDivision, APowerOfTwoTakesABiasAndAShift) {
-  auto n = divided("arith.divsi", 64);  // four elements, each with its own address
-  EXPECT_EQ(n["SHF.R.S32.HI"], 4 + 4);  // the signs and the quotients
-  EXPECT_EQ(n["LEA.HI"], 4);
+  auto n = divided("arith.divsi", 2);   // of four elements, two and two are equal
+  EXPECT_EQ(n["SHF.R.S32.HI"], 2 + 2);  // the signs and the quotients
+  EXPECT_EQ(n["LEA.HI"], 2);
   EXPECT_EQ(n["IMAD.HI"], 0);
 }
 
 TEST(LowerDivision, OtherConstantsTakeAHighProduct) {
-  auto n = divided("arith.divsi", 3136);
+  auto n = divided("arith.divsi", 3);
   EXPECT_EQ(n["IMAD.HI"], 4);
-  EXPECT_EQ(n["LEA.HI.SX32"], 4);
+  EXPECT_EQ(n["LDG.E"], 4);
+}
+
+TEST(LowerDivision, EqualQuotientsAreComputedOnce) {
+  auto n = divided("arith.divsi", 3136);  // a multiple of four
+  EXPECT_EQ(n["IMAD.HI"], 1);
+  EXPECT_EQ(n["LEA.HI.SX32"], 1);
+}
+
+TEST(LowerLoad, OneAddressIsLoadedOnce) {
+  auto n = counts(R"(    %c = arith.constant dense<4> : tensor<512xi32, #b>
+    %q = arith.divsi %r, %c : tensor<512xi32, #b>
+    %p = tt.addptr %fs, %q : tensor<512x!tt.ptr<f32>, #b>, tensor<512xi32, #b>
+    %x = tt.load %p : tensor<512x!tt.ptr<f32>, #b>
+    %y = tt.load %fp : tensor<512x!tt.ptr<f32>, #b>
+    %z = arith.addf %x, %y : tensor<512xf32, #b>
+    tt.store %op, %z : tensor<512x!tt.ptr<f32>, #b>
+)");
+  EXPECT_EQ(n["LDG.E"], 1);  // four elements of a lane are one element in memory
+  EXPECT_EQ(n["LDG.E.128"], 1);
 }
 
 TEST(LowerDivision, ARemainderWhoseRunsAreLongIsComputedOnceAVector) {

@@ -212,8 +212,8 @@ std::vector<std::string> atomic(const std::string& order) {
 }
 
 TEST(Lowering, AtomicsThatAcquireAndReleaseAreFencedAndReturn) {
-  EXPECT_THAT(atomic("acq_rel, gpu"), ElementsAre("BSSY", "BRA", "MEMBAR.ALL.GPU", "ERRBAR",
-                                                  "CGAERRBAR", "ATOMG.E"));
+  EXPECT_THAT(atomic("acq_rel, gpu"),
+              ElementsAre("BSSY", "BRA", "MEMBAR.ALL.GPU", "ERRBAR", "CGAERRBAR", "ATOMG.E"));
   EXPECT_THAT(atomic("acquire, gpu"), ElementsAre("ATOMG.E", "CCTL.IVALL", "ATOMG.E", "CCTL.IVALL",
                                                   "ATOMG.E", "CCTL.IVALL"));
   EXPECT_THAT(atomic("relaxed, gpu"), ElementsAre("RED.E", "RED.E", "RED.E", "RED.E"));

@@ -117,6 +117,21 @@ TEST(ExchangeLayout, ATransposeHasNoBankConflicts) {
   }
 }
 
+// Bases of several bits, which no vector or matrix fits: still every element has a place.
+TEST(ExchangeLayout, LayoutsOfMixedBitsMeetToo) {
+  const auto from = layout_of(
+      "#ttg.linear<{register = [[6], [8]], lane = [[256], [64], [32], [1], [128]], "
+      "warp = [[16], [2]], block = []}>",
+      {512});
+  const auto to = layout_of(
+      "#ttg.linear<{register = [[6], [24]], lane = [[64], [32], [128], [256], [2]], "
+      "warp = [[1], [16]], block = []}>",
+      {512});
+  for (std::uint32_t bits : {8u, 16u, 32u, 64u}) {
+    expect_exchange(exchange_layout(from, to, bits, kHopper), from, to);
+  }
+}
+
 TEST(ExchangeLayout, EveryPairOfLayoutsMeetsInSharedMemory) {
   const std::vector<std::int64_t> shape{32, 64};
   const std::vector<std::string> texts{

@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <system_error>
 
 #include "sim/run/report.h"
 #include "tools/cli/console.h"
@@ -34,7 +36,8 @@ void RunOptions::add_to(CLI::App& app) {
                  "on (default): compute and check values; off: only what addresses need")
       ->check(CLI::IsMember({"on", "off"}));
   app.add_option("--caches", caches,
-                 "before the first launch: cold (default), empty; warm, what a round of all "
+                 "before the first launch: cold (default), nothing of this workload; warm, what a "
+                 "round of all "
                  "launches leaves, which runs first and is not reported")
       ->check(CLI::IsMember({"cold", "warm"}));
   app.add_option(
@@ -77,6 +80,16 @@ Expected<run::RunSettings> RunOptions::settings(const std::string& machine) cons
   return s;
 }
 
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code none;
+  return std::filesystem::weakly_canonical(a, none) == std::filesystem::weakly_canonical(b, none);
+}
+
+bool RunOptions::is_workload(const std::string& file) const {
+  std::error_code none;
+  return std::filesystem::equivalent(file, workload, none);
+}
+
 Expected<void> RunOptions::check_outputs() const {
   Diagnostics problems;
   std::vector<std::string> files = {json, trace};
@@ -86,8 +99,11 @@ Expected<void> RunOptions::check_outputs() const {
   std::erase(files, "");
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (auto ok = run::check_writable(files[i]); !ok) problems.append(ok.error());
-    if (std::find(files.begin(), files.begin() + static_cast<std::ptrdiff_t>(i), files[i]) !=
-        files.begin() + static_cast<std::ptrdiff_t>(i))
+    if (is_workload(files[i])) {
+      problems.error({files[i], 0, 0}, "this is the workload, which would be overwritten");
+    }
+    const auto before = files.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::any_of(files.begin(), before, [&](const auto& f) { return same_file(f, files[i]); }))
       problems.error({files[i], 0, 0}, "two things to write cannot be one file");
   }
   if (problems.has_errors()) return fail(problems);

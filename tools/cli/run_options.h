@@ -28,6 +28,8 @@ struct RunOptions {
   Expected<run::RunSettings> settings(const std::string& machine) const;
   /// Whether the files to write can be written, before anything runs.
   Expected<void> check_outputs() const;
+  /// Whether a file is the launch file itself.
+  bool is_workload(const std::string& file) const;
 };
 
 /// The exit code for problems of a run: those with a place in what the user wrote are wrong input.
@@ -35,6 +37,9 @@ int exit_code(const Diagnostics& problems);
 
 /// For CLI11's check: what is wrong with a text, or "".
 std::string not_empty(const std::string& text);
+
+/// Whether two paths, of files that may not exist yet, name one file.
+bool same_file(const std::string& a, const std::string& b);
 
 /// Makes an option take one value each time it is given, so that a workload may follow it.
 void one_value_each(CLI::Option& option);

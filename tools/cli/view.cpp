@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "sim/run/runner.h"
@@ -70,7 +71,11 @@ Expected<Made> make_page(const run::Workload& workload, const run::RunSettings& 
 Expected<void> check_outputs(const Options& o) {
   if (auto ok = run::check_writable(o.out); !ok) return ok;
   if (auto ok = o.check_outputs(); !ok) return ok;
-  if (o.json == o.out) return fail({o.out, 0, 0}, "two things to write cannot be one file");
+  if (o.is_workload(o.out)) {
+    return fail({o.out, 0, 0}, "this is the workload, which would be overwritten");
+  }
+  if (!o.json.empty() && same_file(o.json, o.out))
+    return fail({o.out, 0, 0}, "two things to write cannot be one file");
   return {};
 }
 
@@ -93,7 +98,10 @@ int view(Options& o) {
   settings->recorded = o.launch - 1;
   auto workload = run::load_workload(o.workload);
   if (!workload) return print(workload.error()), kWrongInput;
-  if (o.out.empty()) o.out = workload->name + ".html";
+  if (o.out.empty()) {
+    o.out = workload->name + ".html";
+    std::replace(o.out.begin(), o.out.end(), '/', '_');
+  }
   if (auto ok = check_outputs(o); !ok) return print(ok.error()), kWrongInput;
   auto made = make_page(*workload, *settings, o.out);
   if (!made) return print(made.error()), exit_code(made.error());

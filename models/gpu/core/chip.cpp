@@ -10,7 +10,7 @@ engine::Cycle window_of(const KernelImage& image, engine::Cycle least_latency) {
   const bool in_order = std::any_of(image.code.begin(), image.code.end(), [](const IssueWord& in) {
     return in.action == Action::kAtomic;
   });
-  return in_order ? 1 : least_latency;
+  return in_order ? 1 : std::min(least_latency, engine::Mailboxes::kLongestWindow);
 }
 
 Chip::Chip(const sc_core::sc_module_name& name, engine::Scheduler& scheduler,
@@ -18,9 +18,8 @@ Chip::Chip(const sc_core::sc_module_name& name, engine::Scheduler& scheduler,
     : sc_module(name) {
   const auto sms = static_cast<std::uint32_t>(params.sm.count);
   memory_ = std::make_unique<memory::MemorySystem>("memory", scheduler, params.memory, sms);
-  const memory::SmGroups groups(sms, static_cast<std::uint32_t>(params.memory.coalescer.groups));
   dispatcher_ = std::make_unique<Dispatcher>("dispatcher", scheduler, params.launch, work.blocks,
-                                             groups, work.blocks_of_sm);
+                                             memory_->groups(), work.blocks_of_sm);
   for (std::uint32_t i = 0; i < sms; ++i) add_sm(i, scheduler, params, work);
 }
 

@@ -42,10 +42,14 @@ std::uint32_t lines_in(std::uint32_t sectors) {
   return n;
 }
 
-/// What of the passes over sectors `all` falls to those of `part`.
-std::uint16_t share(std::uint32_t passes, std::uint32_t part, std::uint32_t all) {
-  return static_cast<std::uint16_t>(passes * static_cast<std::uint32_t>(std::popcount(part)) /
-                                    static_cast<std::uint32_t>(std::popcount(all)));
+/// Takes from `passes`, those over the sectors `left`, what falls to the next `part` of these: by
+/// its number of sectors, so that the last part has the rest.
+std::uint16_t take_share(std::uint32_t& passes, std::uint32_t& left, std::uint32_t part) {
+  const auto sectors = static_cast<std::uint32_t>(std::popcount(part));
+  const std::uint32_t share = passes * sectors / left;
+  passes -= share;
+  left -= sectors;
+  return static_cast<std::uint16_t>(share);
 }
 
 std::uint16_t request_kind(Action action) {
@@ -195,7 +199,8 @@ void Lsu::serve(std::uint32_t access, const Requests& f, std::uint32_t start, st
   std::uint32_t at = std::max(start, now);
   for (std::uint32_t i = 0; i < f.count; ++i) {
     const SectorRequest& r = f.first[i];
-    const std::uint32_t passes = action == Action::kReduction ? r.paired_passes : r.passes;
+    std::uint32_t passes = action == Action::kReduction ? r.paired_passes : r.passes;
+    auto left = static_cast<std::uint32_t>(std::popcount(r.sectors));
     for_each_part(r, [&](std::uint64_t address, std::uint32_t sectors) {
       if (action == Action::kLoad || action == Action::kCopy) {
         load_part(access, address, sectors, at);
@@ -203,7 +208,7 @@ void Lsu::serve(std::uint32_t access, const Requests& f, std::uint32_t start, st
         bypass_part(access, address, sectors, at);
       } else {
         if (action != Action::kStore) l1_.drop(address);
-        send(access, address, sectors, share(passes, sectors, r.sectors), at, access);
+        send(access, address, sectors, take_share(passes, left, sectors), at, access);
       }
     });
     if (at + 1 < tag_stage_free_) ++at;

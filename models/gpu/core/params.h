@@ -96,7 +96,7 @@ struct MioParams {
   std::int64_t l1_latency = 33, l1_ways = 4, l1_tags = 4, outstanding_lines = 640;
   std::int64_t request_interval = 1, fill_latency = 12, invalidate_cycles = 150;
   std::int64_t copies = 256, shared_bytes_per_cycle = 128, copied_bytes_per_cycle = 256;
-  std::int64_t copy_latency = 100, copy_interval = 8;
+  std::int64_t copy_latency = 0, copy_interval = 0;
   std::int64_t proxy_fence_latency = 13;
 
   static constexpr auto schema() {

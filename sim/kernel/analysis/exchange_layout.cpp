@@ -260,6 +260,22 @@ Vectors inverse(const Vectors& bases, std::uint32_t dim) {
   return result;
 }
 
+/// Whether a placement's bases are one for each bit of a coordinate, independent of one another.
+bool is_basis(const Placement& p, std::uint32_t dim) {
+  Vectors bases;
+  for (const Vectors* part : {&p.row, &p.banks, &p.segments, &p.rounds}) {
+    bases.insert(bases.end(), part->begin(), part->end());
+  }
+  return bases.size() == dim && complement(bases, dim).empty();
+}
+
+/// Elements in order of their coordinates, in one round: right for any two layouts.
+Placement in_order(std::uint32_t dim) {
+  Placement p;
+  for (std::uint32_t b = 0; b < dim; ++b) p.segments.push_back(1u << b);
+  return p;
+}
+
 ExchangeLayout finish(const Placement& p, const std::vector<std::int64_t>& shape,
                       std::uint32_t bits, std::uint32_t dim) {
   Vectors bases;
@@ -313,6 +329,7 @@ ExchangeLayout exchange_layout(const LinearLayout& from, const LinearLayout& to,
       if (!lanes_a || !lanes_b) continue;
       const std::size_t keep = std::min(i.spare(), j.spare());
       Placement p = place(a, b, *row, *lanes_a, *lanes_b, bits, dim, keep);
+      if (!is_basis(p, dim)) continue;
       const bool better = !best || std::tuple(p.conflicts, best->rounds.size()) <
                                        std::tuple(best->conflicts, p.rounds.size());
       if (!better) continue;
@@ -325,6 +342,7 @@ ExchangeLayout exchange_layout(const LinearLayout& from, const LinearLayout& to,
     const Vectors row = narrow_row(a, b, bits);
     best = place(a, b, row, lanes_of_vectors(a, row, bits), lanes_of_vectors(b, row, bits), bits,
                  dim, 0);
+    if (!is_basis(*best, dim)) best = in_order(dim);
   }
   ExchangeLayout e = finish(*best, to.shape, bits, dim);
   e.store = store;

@@ -39,7 +39,8 @@ struct ExchangeLayout {
 /// the chosen instructions' lanes, whatever both layouts have in lanes goes to different banks;
 /// bits that only one of them has in lanes are paired by exclusive or. (Zhou et al., "Linear
 /// Layouts", 2025, section 5.4, and Triton 3.6's behaviour on measured kernels.) Left out: layouts
-/// whose bases are no single bits are compared basis by basis.
+/// whose bases are no single bits are compared basis by basis; where nothing comes of that,
+/// elements lie in order of their coordinates.
 ExchangeLayout exchange_layout(const LinearLayout& from, const LinearLayout& to, std::uint32_t bits,
                                const ExchangeTarget& target);
 

@@ -12,8 +12,8 @@ constexpr int kFewestRegisters = 16;  ///< what the vendor's assembler reports a
 /// C++ Programming Guide, compute capabilities 8.0 and 9.0). What needs more the vendor's assembler
 /// spills to local memory, whose traffic is not modelled.
 int most_registers(int warps) {
-  constexpr int kOfInstruction = 255, kOfChip = 65536, kGranule = 8;
-  const int of_block = kOfChip / (warps * kWarpLanes) / kGranule * kGranule;
+  constexpr int kOfInstruction = 255, kGranule = 8;
+  const int of_block = kRegistersOfSm / (warps * kWarpLanes) / kGranule * kGranule;
   return std::min(kOfInstruction, of_block);
 }
 

@@ -36,6 +36,9 @@ struct ScheduleGoal {
 /// Orders each block's instructions in the order in which values are needed, as far as guessed
 /// latencies and the goal allow.
 ScheduleResult schedule(MachineCode& code, const CompilerParams& params, const ScheduleGoal& goal);
+/// Registers of an SM, as the vendor's compiler knows the chips of compute capability 8.0 and 9.0:
+/// a configuration with others runs the code made for these.
+inline constexpr int kRegistersOfSm = 65536;
 inline constexpr int kStackPointer = 1;  ///< R1 is taken from the first instruction to the last
 /// Lane registers that code may keep alive for the most warps to fit.
 int full_occupancy_budget(const CompilerParams& params);

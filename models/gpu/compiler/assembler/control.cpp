@@ -9,22 +9,26 @@
 namespace xpusim::gpu {
 namespace {
 
-constexpr std::size_t kRegisters = 1024;  ///< general, uniform and predicate registers in one range
-constexpr std::size_t kUniformBase = 512, kPredicateBase = 768;
+/// General, uniform and predicate registers in one range: predicates first, then the other two in
+/// turn, as many as a kernel has (before what it would spill).
+constexpr std::size_t kPredicateNumbers = 256;
+std::size_t of_predicate(std::size_t r) { return r; }
+std::size_t of_uniform(std::size_t r) { return kPredicateNumbers + 2 * r; }
+std::size_t of_general(std::size_t r) { return kPredicateNumbers + 2 * r + 1; }
 
 /// Calls f for every register that the instruction reads (or writes).
 template <class F>
 void for_each_read(const Instruction& i, F&& f) {
-  for (auto r : i.src) f(std::size_t{r});
-  for (auto r : i.usrc) f(kUniformBase + r);
-  for (auto r : i.psrc) f(kPredicateBase + r);
-  if (i.guard != kNoGuard) f(kPredicateBase + i.guard);
+  for (auto r : i.src) f(of_general(r));
+  for (auto r : i.usrc) f(of_uniform(r));
+  for (auto r : i.psrc) f(of_predicate(r));
+  if (i.guard != kNoGuard) f(of_predicate(i.guard));
 }
 template <class F>
 void for_each_write(const Instruction& i, F&& f) {
-  for (auto r : i.dst) f(std::size_t{r});
-  for (auto r : i.udst) f(kUniformBase + r);
-  for (auto r : i.pdst) f(kPredicateBase + r);
+  for (auto r : i.dst) f(of_general(r));
+  for (auto r : i.udst) f(of_uniform(r));
+  for (auto r : i.pdst) f(of_predicate(r));
 }
 
 /// Walks the code in order and keeps, for every register, who writes it with fixed latency and
@@ -34,9 +38,16 @@ class Control {
  public:
   Control(std::vector<Instruction>& code, const CompilerParams& params)
       : code_(code), params_(params) {
-    result_of_.fill(kNone);
-    reader_of_.fill(kNone);
-    writer_of_.fill(kNobody);
+    std::size_t registers = kPredicateNumbers;
+    const auto count = [&](std::size_t r) { registers = std::max(registers, r + 1); };
+    for (const Instruction& i : code_) {
+      for_each_read(i, count);
+      for_each_write(i, count);
+    }
+    result_of_.assign(registers, kNone);
+    reader_of_.assign(registers, kNone);
+    writer_of_.assign(registers, kNobody);
+    issued_.assign(registers, 0);
   }
 
   void run() {
@@ -86,9 +97,8 @@ class Control {
     }
   }
   static RegFile file_of(std::size_t r) {
-    return r >= kPredicateBase ? RegFile::kPredicate
-           : r >= kUniformBase ? RegFile::kUniform
-                               : RegFile::kGeneral;
+    if (r < kPredicateNumbers) return RegFile::kPredicate;
+    return (r - kPredicateNumbers) % 2 == 0 ? RegFile::kUniform : RegFile::kGeneral;
   }
   /// Cycles until an instruction writes its results, as far as the assembler knows.
   std::int64_t write_latency(const Instruction& i) const {
@@ -98,7 +108,7 @@ class Control {
   void stall_for(const Instruction& i) {
     std::int64_t from = now_;
     waits_for_matrix_ = false;
-    const std::size_t guard = i.guard == kNoGuard ? kRegisters : kPredicateBase + i.guard;
+    const std::size_t guard = i.guard == kNoGuard ? kNobody : of_predicate(i.guard);
     for_each_read(i, [&](std::size_t r) {
       if (writer_of_[r] == kNobody) return;
       const Use use = r == guard ? Use::kGuard : Use::kOperand;
@@ -189,12 +199,12 @@ class Control {
   std::vector<Instruction>& code_;
   const CompilerParams& params_;
   std::size_t at_ = 0;
-  bool waits_for_matrix_ = false;                  // the current instruction
-  std::int64_t now_ = 0;                           // issue cycle, if nothing waits
-  std::array<std::size_t, kRegisters> writer_of_;  // of a fixed-latency result
-  std::array<std::int64_t, kRegisters> issued_{};  // when that one did
+  bool waits_for_matrix_ = false;       // the current instruction
+  std::int64_t now_ = 0;                // issue cycle, if nothing waits
+  std::vector<std::size_t> writer_of_;  // [register] of a fixed-latency result
+  std::vector<std::int64_t> issued_;    // when that one did
   std::array<std::int64_t, static_cast<std::size_t>(Unit::kCount)> free_{};
-  std::array<std::uint8_t, kRegisters> result_of_, reader_of_;
+  std::vector<std::uint8_t> result_of_, reader_of_;
   std::array<int, kScoreboards> pending_{};
   std::uint8_t atoms_ = 0;  // scoreboards of atomics under way: what is acquired waits for them
   std::array<Opcode, kScoreboards> last_op_{};

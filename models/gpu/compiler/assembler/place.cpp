@@ -8,7 +8,6 @@ namespace {
 
 constexpr int kGranule = 8;  ///< the chip hands out registers a thread in units of eight
 constexpr int kAttempts = 8;
-constexpr int kOfChip = 65536;          ///< registers an SM has
 constexpr double kWorthFlowing = 0.96;  ///< of the length at most, for loads to flow
 constexpr int kWithinReach = 4;         ///< registers too many that reordering may still save
 
@@ -51,10 +50,12 @@ Placed place(const MachineCode& code, const CompilerParams& params, int most, in
   const auto granted = [&](const Placed& p) {
     return round_up(p.where.general + static_cast<int>(params.reserved_registers));
   };
-  const auto blocks = [&](const Placed& p) { return kOfChip / (granted(p) * kWarpLanes * warps); };
+  const auto blocks = [&](const Placed& p) {
+    return kRegistersOfSm / (granted(p) * kWarpLanes * warps);
+  };
   if (granted(best) > round_up(full)) {
     const int same =
-        kOfChip / (std::max(1, blocks(best)) * kWarpLanes * warps) / kGranule * kGranule;
+        kRegistersOfSm / (std::max(1, blocks(best)) * kWarpLanes * warps) / kGranule * kGranule;
     const int room = std::min(same, most) - reserved;
     Placed roomy = attempt(code, params, {.budget = room}, lingering);
     if (blocks(roomy) >= blocks(best) && roomy.schedule.length < best.schedule.length) {

@@ -19,10 +19,12 @@ std::vector<int> count_writes(const MachineCode& code) {
   return writes;
 }
 
-/// Written once, so that the same again, of the same sources, may be left out.
+/// Written once, so that the same again, of the same sources, may be left out. A load too, as long
+/// as nothing is stored.
 bool is_plain(const MachineCode& code, const MachineInstruction& i,
               const std::vector<int>& writes) {
-  if (!is_pure(i) || i.guard != kNoVReg || i.defs.empty()) return false;
+  const bool load = i.op == Opcode::kLdg && i.effect == MemoryEffect::kGlobalLoad;
+  if ((!is_pure(i) && !load) || i.guard != kNoVReg || i.defs.empty()) return false;
   for (VReg r : i.defs) {
     if (writes[r] != 1) return false;
     if (i.defs.size() == 1 && code.tuple_of[r] >= 0) return false;  // has its own place
@@ -36,8 +38,9 @@ using Source = std::pair<VReg, int>;
 void share(MachineCode& code, MachineBlock& block, const std::vector<int>& writes,
            std::vector<VReg>& instead) {
   using Key = std::tuple<Opcode, std::string_view, std::vector<Source>, std::uint32_t, std::size_t,
-                         RegFile>;
+                         RegFile, int>;
   std::map<VReg, int> written;
+  int stores = 0;  // and whatever else orders memory, so far
   std::map<Key, std::size_t> seen;
   std::vector<MachineInstruction> kept;
   for (auto& i : block.code) {
@@ -49,8 +52,13 @@ void share(MachineCode& code, MachineBlock& block, const std::vector<int>& write
         const auto known = written.find(r);
         sources.emplace_back(r, known == written.end() ? 0 : known->second);
       }
-      Key key{i.op,        i.mnemonic,    std::move(sources),
-              i.immediate, i.defs.size(), code.registers[i.defs[0]]};
+      Key key{i.op,
+              i.mnemonic,
+              std::move(sources),
+              i.immediate,
+              i.defs.size(),
+              code.registers[i.defs[0]],
+              i.op == Opcode::kLdg ? stores : 0};
       const auto [it, fresh] = seen.try_emplace(key, kept.size());
       if (!fresh) {
         for (std::size_t d = 0; d < i.defs.size(); ++d) {
@@ -61,6 +69,10 @@ void share(MachineCode& code, MachineBlock& block, const std::vector<int>& write
     }
     for (VReg r : i.defs) {
       if (writes[r] > 1) ++written[r];
+    }
+    const MemoryEffect e = i.effect;
+    if (e == MemoryEffect::kGlobalStore || e == MemoryEffect::kBarrier || e == MemoryEffect::kEnd) {
+      ++stores;
     }
     kept.push_back(std::move(i));
   }

@@ -28,7 +28,8 @@ class CopyMasks {
 
   VReg predicate(std::uint32_t of) {
     Builder& b = l_.builder();
-    const std::uint32_t reg = l_.same_mask_register(mask_, of);
+    const ValueState& s = l_.state(mask_);
+    const std::uint32_t reg = s.layout ? l_.same_register(mask_, *s.layout, of) : of;
     const bool closed = !shared_.empty() || !own_.empty();
     const VReg own = closed ? l_.predicate(own_, reg) : l_.predicate(mask_, reg);
     auto [slot, fresh] = known_.try_emplace(own, kNoVReg);

@@ -2,7 +2,6 @@
 // ways: registers are renamed, lanes exchange by shuffles, warps through shared memory.
 
 #include <algorithm>
-#include <bit>
 #include <map>
 
 #include "models/gpu/compiler/lowering/elementwise.h"
@@ -66,10 +65,17 @@ class Conversion {
  public:
   Conversion(Lowering& l, const kernel::Op& op, const kernel::LinearLayout& from,
              const kernel::LinearLayout& to)
-      : l_(l), b_(l.builder()), from_(from), to_(to), bits_(bits_of(op.result()->type)) {}
+      : l_(l),
+        b_(l.builder()),
+        from_(from),
+        to_(to),
+        bits_(bits_of(op.result()->type)),
+        even_(l.is_even(*op.operands[0])) {}
 
   std::vector<Element> run(const std::vector<Element>& source) {
-    if (source.size() == 1) return std::vector<Element>(to_.register_count(), source[0]);
+    if (source.size() == 1 && (even_ || from_.register_count() > 1)) {
+      return std::vector<Element>(to_.register_count(), source[0]);
+    }
     if (from_.warps == to_.warps && from_.lanes == to_.lanes) return renamed(source);
     const bool masks = std::any_of(source.begin(), source.end(), [&](const Element& e) {
       return !e.is_constant() && b_.code().registers[e.reg] == RegFile::kPredicate;
@@ -220,6 +226,7 @@ class Conversion {
   Builder& b_;
   const kernel::LinearLayout &from_, &to_;
   std::uint32_t bits_;
+  bool even_;  ///< all elements are one number
 };
 
 /// The addresses that a tile of pointers holds, each in two registers.

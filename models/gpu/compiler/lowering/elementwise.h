@@ -10,7 +10,7 @@
 namespace xpusim::gpu {
 
 /// Computes an op element by element: `compute` makes one element of the result from the operands'.
-/// Elements that several registers share (splats, copies) are computed once.
+/// Elements that several registers share (splats, copies, runs of equal ones) are computed once.
 template <class Compute>
 bool map_elements(Lowering& l, const kernel::Op& op, const Compute& compute) {
   const kernel::Type type = op.result()->type;
@@ -25,6 +25,11 @@ bool map_elements(Lowering& l, const kernel::Op& op, const Compute& compute) {
   std::map<std::vector<Element>, Element> done;
   std::vector<Element> result;
   for (std::uint32_t r = 0; r < count; ++r) {
+    const std::uint32_t same = layout ? l.same_register(*op.result(), *layout, r) : r;
+    if (same < r) {
+      result.push_back(result[same]);
+      continue;
+    }
     std::vector<Element> in;
     for (const auto& o : operands) {
       if (o.empty()) return l.error(op, "an operand has no value in registers");

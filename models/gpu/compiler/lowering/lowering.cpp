@@ -227,7 +227,7 @@ Lowering::Known Lowering::simplify(const Comparison& c, std::uint32_t reg,
                                                  [](std::int64_t f) { return f == 0; });
   if (c.how != kernel::Compare::kSlt || !constant || !c.left.layout) return Known::kNothing;
   const std::int64_t bound = c.right.offset;
-  std::int64_t most = c.left.offset + IndexMath::register_offset(c.left, reg);
+  std::int64_t most = IndexMath::register_offset(c.left, reg);
   for (const auto* bases : {&c.left.layout->lanes, &c.left.layout->warps}) {
     for (const kernel::Basis& basis : *bases) {
       for (std::size_t d = 0; d < basis.size(); ++d) {
@@ -258,15 +258,14 @@ VReg Lowering::predicate(const kernel::Value& mask, std::uint32_t reg) {
     const auto& all = elements(mask);
     return all[std::min<std::size_t>(reg, all.size() - 1)].reg;
   }
-  return predicate(s.comparisons, same_mask_register(mask, reg));
+  return predicate(s.comparisons, s.layout ? same_register(mask, *s.layout, reg) : reg);
 }
 
-std::uint32_t Lowering::same_mask_register(const kernel::Value& mask, std::uint32_t reg) {
-  const ValueState& s = state(mask);
-  if (!s.layout) return reg;
-  const kernel::AxisInfo& axes = axes_.of(mask);
-  for (std::size_t bit = 0; bit < s.layout->registers.size(); ++bit) {
-    const kernel::Basis& basis = s.layout->registers[bit];
+std::uint32_t Lowering::same_register(const kernel::Value& value,
+                                      const kernel::LinearLayout& layout, std::uint32_t reg) {
+  const kernel::AxisInfo& axes = axes_.of(value);
+  for (std::size_t bit = 0; bit < layout.registers.size(); ++bit) {
+    const kernel::Basis& basis = layout.registers[bit];
     bool same = true;
     for (std::size_t d = 0; d < basis.size() && same; ++d) {
       const std::int64_t run = d < axes.constancy.size() ? axes.constancy[d] : 1;

@@ -80,8 +80,10 @@ class Lowering {
 
   /// The predicate of a mask value for one register of its layout; kNoVReg: it holds in all lanes.
   VReg predicate(const kernel::Value& mask, std::uint32_t reg);
-  /// The first register that surely has the same bit of a mask as `reg`: runs of equal bits.
-  std::uint32_t same_mask_register(const kernel::Value& mask, std::uint32_t reg);
+  /// The first register of a value's layout that surely holds the same as `reg`: runs of equal
+  /// elements, as the axis analysis finds them.
+  std::uint32_t same_register(const kernel::Value& value, const kernel::LinearLayout& layout,
+                              std::uint32_t reg);
   /// The same of a conjunction of comparisons, and of another predicate.
   VReg predicate(std::span<const Comparison> comparisons, std::uint32_t reg, VReg also = kNoVReg);
   /// A predicate that holds in the lanes of the block of which (tid & bits) == 0; computed once.

@@ -60,7 +60,8 @@ void load_vector(Lowering& l, const kernel::Op& op, const Vectors& v, std::uint3
   i.defs.assign(words.begin(), words.end());
   if (guard != kNoVReg) i.uses.insert(i.uses.end(), words.begin(), words.end());
   i.guard = guard;
-  i.effect = MemoryEffect::kGlobalLoad;
+  const bool is_volatile = op.int_attr("isVolatile") != 0;  // keeps its place, and is not shared
+  i.effect = is_volatile ? MemoryEffect::kBarrier : MemoryEffect::kGlobalLoad;
   i.site = l.site(op);
   i.copy = static_cast<std::uint16_t>(l.copy.number);
   i.vector = static_cast<std::uint16_t>(number);
