@@ -153,21 +153,18 @@ class Control {
     if (!sources_overwritten(i)) return;
     i.reads = pick(i.op);
     ++pending_[i.reads];
-    for (auto r : i.src) reader_of_[r] = i.reads;
+    for (auto r : i.src) reader_of_[of_general(r)] = i.reads;
+  }
+  static bool share(const std::vector<std::uint16_t>& a, const std::vector<std::uint16_t>& b) {
+    return std::any_of(a.begin(), a.end(),
+                       [&](auto r) { return std::find(b.begin(), b.end(), r) != b.end(); });
   }
   /// Whether a later instruction writes a source before the result has been waited for.
   bool sources_overwritten(const Instruction& i) const {
     for (std::size_t later = at_ + 1; later < code_.size(); ++later) {
       const Instruction& next = code_[later];
-      bool hit = false, waits_for_result = false;
-      for_each_write(next, [&](std::size_t w) {
-        hit = hit || std::count(i.src.begin(), i.src.end(), w) != 0;
-      });
-      for_each_read(next, [&](std::size_t r) {
-        waits_for_result = waits_for_result || std::count(i.dst.begin(), i.dst.end(), r) != 0;
-      });
-      if (waits_for_result) return false;
-      if (hit) return true;
+      if (share(next.src, i.dst)) return false;
+      if (share(next.dst, i.src)) return true;
     }
     return false;
   }
