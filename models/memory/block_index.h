@@ -1,5 +1,7 @@
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -7,14 +9,15 @@
 
 namespace xpusim::memory {
 
-/// Finds the records of a 512 B block: chains of record numbers by a hash of the block, as many
-/// chains as there are records. A Record has `block`, and `next` for its chain.
+/// Finds the records of a 512 B block: chains of record numbers by a hash of the block, at least
+/// four chains a record, so that records of other blocks are seldom met on the way (each would be
+/// a miss in the host's cache). A Record has `block`, and `next` for its chain.
 template <class Record>
 class BlockIndex {
  public:
   static constexpr std::uint32_t kNone = ~0u;
 
-  BlockIndex() : heads_(kFirstSize, kNone) {}
+  BlockIndex() : heads_(kFirstSize * kChainsPerRecord, kNone) {}
 
   /// The first record of the block's chain, which holds other blocks too; go on by `next`.
   std::uint32_t chain(std::uint32_t block) const { return heads_[bucket(block)]; }
@@ -23,7 +26,7 @@ class BlockIndex {
   void prefetch(std::uint32_t block) const { engine::prefetch(&heads_[bucket(block)]); }
 
   void insert(std::vector<Record>& records, std::uint32_t record) {
-    if (++count_ > heads_.size()) grow(records);
+    if (++count_ > heads_.size() / kChainsPerRecord) grow(records);
     push(records, record);
   }
   void remove(std::vector<Record>& records, std::uint32_t record) {
@@ -35,11 +38,10 @@ class BlockIndex {
   bool empty() const { return count_ == 0; }
 
  private:
-  static constexpr std::size_t kFirstSize = 256;
+  static constexpr std::size_t kFirstSize = 256;  ///< records that it has chains for at first
+  static constexpr std::size_t kChainsPerRecord = 4;
 
-  std::uint32_t bucket(std::uint32_t block) const {
-    return (block * 0x9e3779b9u) >> 8 & static_cast<std::uint32_t>(heads_.size() - 1);
-  }
+  std::uint32_t bucket(std::uint32_t block) const { return (block * 0x9e3779b9u) >> shift_; }
   void push(std::vector<Record>& records, std::uint32_t record) {
     std::uint32_t& head = heads_[bucket(records[record].block)];
     records[record].next = head;
@@ -48,6 +50,7 @@ class BlockIndex {
   void grow(std::vector<Record>& records) {
     const std::vector<std::uint32_t> old = std::move(heads_);
     heads_.assign(old.size() * 2, kNone);
+    --shift_;
     for (std::uint32_t i : old) {
       while (i != kNone) {
         const std::uint32_t after = records[i].next;
@@ -58,6 +61,8 @@ class BlockIndex {
   }
 
   std::vector<std::uint32_t> heads_;
+  /// The top bits of a product choose the chain: all bits of the block count in them.
+  int shift_ = 32 - std::countr_zero(kFirstSize * kChainsPerRecord);
   std::size_t count_ = 0;
 };
 

@@ -12,17 +12,15 @@ constexpr auto kLater = [](const auto& a, const auto& b) {
 
 }  // namespace
 
-MessageWheel::MessageWheel() : tails_(kBuckets), links_(kBuckets) {
-  std::iota(tails_.begin(), tails_.end(), 0u);
-}
+MessageWheel::MessageWheel() : queues_(kBuckets) {}
 
 void MessageWheel::grow() {
-  constexpr std::uint32_t kStep = 1024;
-  const auto first = static_cast<std::uint32_t>(links_.size());
-  links_.resize(first + kStep);
-  pool_.resize(pool_.size() + kStep);
-  std::iota(links_.begin() + first, links_.end(), first + 1);
-  links_.back() = kNone;
+  constexpr std::uint32_t kStep = 256;
+  const auto first = static_cast<std::uint32_t>(next_.size());
+  next_.resize(first + kStep);
+  pool_.resize(next_.size() * kChunk);
+  std::iota(next_.begin() + first, next_.end(), first + 1);
+  next_.back() = kNone;
   free_ = first;
 }
 

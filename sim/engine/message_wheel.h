@@ -1,7 +1,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "sim/engine/component.h"
@@ -13,8 +15,7 @@ namespace xpusim::engine {
 
 /// Messages in flight: a queue for each of the next 4096 cycles, and a heap for messages beyond.
 /// Those of one cycle come out in the order in which they were put in, however far ahead that was.
-/// A queue is a linked list through one pool; its anchor is a link of its own, so that putting a
-/// message takes no branch.
+/// A queue is a chain of chunks in one pool, so that its messages lie together.
 class MessageWheel {
  public:
   static constexpr std::uint32_t kBuckets = 4096;
@@ -48,23 +49,20 @@ class MessageWheel {
   void take(Cycle now, F&& f, G&& expect) {
     if (!occupied_.test(now)) return;
     occupied_.clear(now);
-    const std::uint32_t anchor = now % kBuckets;
-    const std::uint32_t last = tails_[anchor];
-    tails_[anchor] = anchor;
+    const Queue queue = std::exchange(queues_[now % kBuckets], {});
     due_.clear();
-    for (std::uint32_t slot = links_[anchor];; slot = links_[slot]) {
-      due_.push_back(slot - kBuckets);
-      if (slot == last) break;
+    for (std::uint32_t slot = queue.first;;) {
+      due_.push_back(slot++);
+      if (slot == queue.end) break;
+      if (slot % kChunk == 0) slot = next_[slot / kChunk - 1] * kChunk;
     }
     const std::size_t n = due_.size();
     for (std::size_t i = 0; i < std::min(n, kExpect); ++i) expect(pool_[due_[i]]);
     for (std::size_t i = 0; i < n; ++i) {
       if (i + 2 * kExpect < n) prefetch(&pool_[due_[i + 2 * kExpect]]);
       if (i + kExpect < n) expect(pool_[due_[i + kExpect]]);
-      const Message message = pool_[due_[i]];  // a copy: the slot is free from here on
-      const std::uint32_t slot = due_[i] + kBuckets;
-      links_[slot] = free_;
-      free_ = slot;
+      const Message message = pool_[due_[i]];  // a copy: f may take the chunk, or move the pool
+      if (due_[i] % kChunk == kChunk - 1 || i + 1 == n) free_chunk(due_[i] / kChunk);
       f(message);
     }
   }
@@ -75,31 +73,47 @@ class MessageWheel {
     std::uint64_t order;
     Message message;
   };
-  static constexpr std::uint32_t kNone = 0;
-  static constexpr std::size_t kExpect = 4;  ///< messages that expect() runs ahead
+  /// Messages of one cycle, from slot to slot, then on in the next chunk of the chain.
+  struct Queue {
+    std::uint32_t first = 0, end = 0;  ///< end: after the last one; 0: empty
+  };
+  static constexpr std::uint32_t kNone = ~0u;
+  static constexpr std::uint32_t kChunk = 4;  ///< messages that lie together in the pool
+  static constexpr std::size_t kExpect = 4;   ///< messages that expect() runs ahead
 
   void put_near(const Message& message, std::uint32_t to, Cycle at) {
+    Queue& queue = queues_[at % kBuckets];
+    if (queue.end % kChunk == 0) add_chunk(queue);
+    Message& slot = pool_[queue.end++];
+    slot = message;
+    slot.to = to;
+    occupied_.set(at);
+  }
+  void add_chunk(Queue& queue) {
     if (free_ == kNone) [[unlikely]]
       grow();
-    const std::uint32_t slot = free_;
-    free_ = links_[slot];
-    std::uint32_t& tail = tails_[at % kBuckets];
-    links_[tail] = slot;
-    tail = slot;
-    pool_[slot - kBuckets] = message;
-    pool_[slot - kBuckets].to = to;
-    occupied_.set(at);
+    const std::uint32_t chunk = std::exchange(free_, next_[free_]);
+    if (queue.end == 0) {
+      queue.first = chunk * kChunk;
+    } else {
+      next_[queue.end / kChunk - 1] = chunk;
+    }
+    queue.end = chunk * kChunk;
+  }
+  void free_chunk(std::uint32_t chunk) {
+    next_[chunk] = free_;
+    free_ = chunk;
   }
   void grow();
   void put_far(const Message& message, std::uint32_t to, Cycle at);
   void move_first_far();
 
   Occupancy<kBuckets> occupied_;
-  std::vector<std::uint32_t> tails_;  ///< by bucket: the last slot, or the bucket's anchor
-  std::vector<std::uint32_t> links_;  ///< by slot: the next one; the first kBuckets are the anchors
-  std::vector<Message> pool_;         ///< by slot less kBuckets
-  std::uint32_t free_ = kNone;        ///< list of unused slots
-  std::vector<std::uint32_t> due_;    ///< in take(): places in the pool
+  std::vector<Queue> queues_;        ///< by bucket
+  std::vector<Message> pool_;        ///< by slot: [chunk * kChunk + n]
+  std::vector<std::uint32_t> next_;  ///< by chunk: the next of its queue, or of the free ones
+  std::uint32_t free_ = kNone;       ///< list of free chunks
+  std::vector<std::uint32_t> due_;   ///< in take(): slots
   Cycle far_first_ = kNever;
   std::uint64_t far_order_ = 0;
   std::vector<Far> far_;  ///< a heap by (cycle, order), the earliest on top

@@ -121,10 +121,14 @@ class Lsu {
   }
   /// The same, in a moment: what it touches by way of what expect() has brought.
   void expect_soon(const engine::Message& message) const {
+    if (const WarpRef* who = warp_of(message)) engine::prefetch(who);
+  }
+  /// The warp that a response is for, as far as expect_soon() has brought it; else nullptr.
+  const WarpRef* warp_of(const engine::Message& message) const {
     const bool load = message.kind == memory::kReadDone;
-    if (load && message.tag >= requests_.size()) return;
+    if (load && message.tag >= requests_.size()) return nullptr;
     const std::uint32_t access = load ? requests_[message.tag].access : message.tag;
-    if (access < accesses_.size()) engine::prefetch(&accesses_[access]);
+    return access < accesses_.size() ? &accesses_[access].who : nullptr;
   }
   /// A response has come; returns the accesses that are complete with it (valid until the next
   /// call).

@@ -56,6 +56,10 @@ engine::Cycle Sm::tick(engine::Cycle cycle) {
   if (cycle != end_of_window(cycle)) return engine::kNever;  // nobody asked
   const std::uint32_t end = checked(cycle);
   for (const Arrival& a : arrivals_) shared_.lsu.expect_soon(a.message);
+  for (const Arrival& a : arrivals_) {
+    const WarpRef* who = is_of_tma(a.message) ? nullptr : shared_.lsu.warp_of(a.message);
+    if (who != nullptr) sub_cores_[who->sub_core].prefetch_copies(who->warp);
+  }
   auto arrival = arrivals_.begin();
   std::uint32_t earliest = end - static_cast<std::uint32_t>(window_ - 1);
   for (;;) {

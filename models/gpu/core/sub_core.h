@@ -106,6 +106,10 @@ class SubCore {
     engine::prefetch(warps_.data(), warps * sizeof(Warp));
     engine::prefetch(&ledger_, sizeof ledger_ + sizeof warp_stalls_);
   }
+  /// The same of what complete() will touch of a warp's copies.
+  void prefetch_copies(std::uint32_t warp) const {
+    if (!async_.empty()) engine::prefetch(&async_[warp].copies, sizeof async_[warp].copies);
+  }
   /// Issues at most one instruction at `now`; returns the next cycle at which it may be able to.
   std::uint32_t tick(std::uint32_t now);
   /// The cycle at which a warp can issue as things stand, or kBlocked.
