@@ -38,6 +38,16 @@ class L2Fills {
   }
   /// The same for what wait() will touch.
   void prefetch(std::uint32_t block) const { open_.prefetch(block); }
+  /// What they will touch by way of what that has brought.
+  void prefetch_others(std::uint32_t fill) const {
+    if (fill >= records_.size()) return;
+    if (const std::uint32_t i = records_[fill].others; i < links_.size()) {
+      engine::prefetch(&links_[i]);
+    }
+  }
+  void prefetch_first(std::uint32_t block) const {
+    if (const std::uint32_t i = open_.chain(block); i != kNone) engine::prefetch(&records_[i]);
+  }
   bool empty() const { return open_.empty(); }
 
  private:

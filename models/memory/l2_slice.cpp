@@ -102,6 +102,15 @@ void L2Slice::expect(const Message& m) const {
   }
 }
 
+void L2Slice::expect_soon(const Message& m) const {
+  if (m.kind == kReadDone || m.kind == kFarDone) {
+    fills_.prefetch_others(m.tag);
+  } else if (m.kind == kRead || m.kind == kFarRead) {
+    fills_.prefetch_first(block_of(m));
+    if (m.kind == kRead) replies->expect_answer_soon(m);
+  }
+}
+
 double L2Slice::busy_cycles() const {
   std::uint64_t busy = counters_.busy_fractions;
   for (const AtomicUnit& unit : units_) busy = std::max(busy, unit.busy);

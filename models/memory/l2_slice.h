@@ -70,6 +70,7 @@ class L2Slice : public sc_core::sc_module, public engine::Component {
   engine::Cycle tick(engine::Cycle) override { return engine::kNever; }
   engine::Cycle receive(const engine::Message& message, engine::Cycle now) override;
   void expect(const engine::Message& message) const override;
+  void expect_soon(const engine::Message& message) const override;
   const char* waiting_for() const override { return fills_.empty() ? "" : "a fill"; }
 
   const L2Counters& counters() const { return counters_; }

@@ -197,6 +197,10 @@ class MemorySystem::AnswerPort : public engine::MessageIf {
     if (!system_.coalescers_.empty()) system_.coalescers_[read.from].prefetch_answer(read.tag);
   }
 
+  void expect_answer_soon(const engine::Message& read) const override {
+    if (!system_.coalescers_.empty()) system_.coalescers_[read.from].prefetch_others(read.tag);
+  }
+
   void send(const engine::Message& message, engine::Cycle leaves) override {
     if (message.kind != kReadDone || system_.coalescers_.empty()) {
       network_.send(slice_, message, leaves);

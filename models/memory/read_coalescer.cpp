@@ -67,6 +67,7 @@ void ReadCoalescer::join(Read& read, const Reader& reader) {
   std::uint32_t index = free_links_;
   if (index != kNone) {
     free_links_ = links_[index].next;
+    if (free_links_ != kNone) engine::prefetch(&links_[free_links_]);
   } else {
     index = static_cast<std::uint32_t>(links_.size());
     links_.emplace_back();
@@ -79,12 +80,17 @@ void ReadCoalescer::join(Read& read, const Reader& reader) {
 
 /// Frees the reads whose answers have left, up to the first that has not.
 void ReadCoalescer::forget_until(engine::Cycle settled) {
-  constexpr std::size_t kAhead = 4;  // reads whose data are brought into the host's cache before
+  // Reads whose data are brought into the host's cache before: the head of the chain, then its
+  // first.
+  constexpr std::size_t kAhead = 6, kChainAhead = 3;
   while (leaving_head_ < leaving_.size() && leaving_[leaving_head_].at <= settled) {
     if (leaving_head_ + kAhead < leaving_.size()) {
       const Leaving& soon = leaving_[leaving_head_ + kAhead];
       engine::prefetch(&reads_[soon.read]);
       open_.prefetch(soon.block);
+    }
+    if (leaving_head_ + kChainAhead < leaving_.size()) {
+      prefetch_first(leaving_[leaving_head_ + kChainAhead].block);
     }
     const std::uint32_t index = leaving_[leaving_head_++].read;
     open_.remove(reads_, index);

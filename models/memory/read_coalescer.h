@@ -68,6 +68,12 @@ class ReadCoalescer {
   void prefetch_answer(std::uint32_t read) const {
     if (read < reads_.size()) engine::prefetch(&reads_[read]);
   }
+  /// The same, in a moment: what it touches by way of what that has brought.
+  void prefetch_others(std::uint32_t read) const {
+    if (read >= reads_.size()) return;
+    if (const std::uint32_t i = reads_[read].others; i < links_.size())
+      engine::prefetch(&links_[i]);
+  }
 
   std::uint64_t joined_sectors() const { return joined_sectors_; }
 
@@ -127,8 +133,9 @@ void ReadCoalescer::answer(std::uint32_t number, engine::Cycle at, F&& to) {
   to(read.first());
   for (std::uint32_t link = read.others; link != kNone;) {
     Link& l = links_[link];
-    to(l.reader);
     const std::uint32_t after = l.next;
+    if (after != kNone) engine::prefetch(&links_[after]);
+    to(l.reader);
     l.next = free_links_;
     free_links_ = link;
     link = after;

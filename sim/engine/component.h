@@ -38,6 +38,8 @@ class Component {
   /// The message will be received in this cycle, after a few others: a place to bring what it will
   /// touch into the host's cache. Must change nothing.
   virtual void expect(const Message&) const {}
+  /// The same, a few messages later: what it will touch by way of what expect() has brought.
+  virtual void expect_soon(const Message&) const {}
   /// It will be ticked in this cycle, after another one: the same of what tick() will touch.
   virtual void expect_tick() const {}
   /// For the watchdog: what it waits for, or "" when it has nothing to do.

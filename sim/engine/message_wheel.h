@@ -44,9 +44,10 @@ class MessageWheel {
   }
 
   /// Calls f(message) for each message of cycle `now`, in order. f may put messages into later
-  /// cycles. expect(message) is called for each of them some messages before its f.
-  template <class F, class G>
-  void take(Cycle now, F&& f, G&& expect) {
+  /// cycles. expect(message) is called for each of them some messages before its f,
+  /// and expect_soon(message) in between.
+  template <class F, class G, class H>
+  void take(Cycle now, F&& f, G&& expect, H&& expect_soon) {
     if (!occupied_.test(now)) return;
     occupied_.clear(now);
     const Queue queue = std::exchange(queues_[now % kBuckets], {});
@@ -58,9 +59,11 @@ class MessageWheel {
     }
     const std::size_t n = due_.size();
     for (std::size_t i = 0; i < std::min(n, kExpect); ++i) expect(pool_[due_[i]]);
+    for (std::size_t i = 0; i < std::min(n, kExpectSoon); ++i) expect_soon(pool_[due_[i]]);
     for (std::size_t i = 0; i < n; ++i) {
       if (i + 2 * kExpect < n) prefetch(&pool_[due_[i + 2 * kExpect]]);
       if (i + kExpect < n) expect(pool_[due_[i + kExpect]]);
+      if (i + kExpectSoon < n) expect_soon(pool_[due_[i + kExpectSoon]]);
       const Message message = pool_[due_[i]];  // a copy: f may take the chunk, or move the pool
       if (due_[i] % kChunk == kChunk - 1 || i + 1 == n) free_chunk(due_[i] / kChunk);
       f(message);
@@ -78,8 +81,9 @@ class MessageWheel {
     std::uint32_t first = 0, end = 0;  ///< end: after the last one; 0: empty
   };
   static constexpr std::uint32_t kNone = ~0u;
-  static constexpr std::uint32_t kChunk = 4;  ///< messages that lie together in the pool
-  static constexpr std::size_t kExpect = 4;   ///< messages that expect() runs ahead
+  static constexpr std::uint32_t kChunk = 4;     ///< messages that lie together in the pool
+  static constexpr std::size_t kExpect = 6;      ///< messages that expect() runs ahead
+  static constexpr std::size_t kExpectSoon = 3;  ///< the same of expect_soon()
 
   void put_near(const Message& message, std::uint32_t to, Cycle at) {
     Queue& queue = queues_[at % kBuckets];

@@ -76,8 +76,9 @@ void Scheduler::run_cycle() {
   earliest_post_ = now_ + 1;
   const auto receive = [this](const Message& message) { deliver(message); };
   const auto expect = [this](const Message& m) { components_[m.to]->expect(m); };
-  own_.take(now_, receive, expect);
-  for (const Inbox i : taken_in_) foreign_[i].take(now_, receive, expect);
+  const auto expect_soon = [this](const Message& m) { components_[m.to]->expect_soon(m); };
+  own_.take(now_, receive, expect, expect_soon);
+  for (const Inbox i : taken_in_) foreign_[i].take(now_, receive, expect, expect_soon);
   earliest_wake_ = now_ + 1;
   if (mode_ == Mode::kTickAll) {
     tick_all();

@@ -175,8 +175,8 @@ std::uint32_t Lsu::end_copy(Access& a, std::uint32_t now) {
 void Lsu::defer(std::uint32_t access, std::uint32_t queue_slot, std::uint32_t served,
                 const WarpFootprint& f) {
   lg_starts_[queue_slot] = kBlocked;
-  const std::uint32_t stage = passes(accesses_[access].action, f);
-  waiting_.push_back({access, queue_slot, served, f.count, f.lines, stage});
+  const Action action = accesses_[access].action;
+  waiting_.push_back({access, queue_slot, served, f.count, f.lines, passes(action, f), action});
   deferred_.insert(deferred_.end(), f.requests.begin(), f.requests.begin() + f.count);
 }
 
@@ -329,8 +329,7 @@ void Lsu::fill(std::uint32_t request, std::uint32_t now) {
 }
 
 void Lsu::serve_waiting(std::uint32_t now) {
-  while (!waiting_.empty() &&
-         has_room(accesses_[waiting_.front().access].action, waiting_.front().lines)) {
+  while (!waiting_.empty() && has_room(waiting_.front().action, waiting_.front().lines)) {
     const Deferred d = waiting_.front();
     const std::uint32_t start = std::max({now, d.served, tag_stage_free_});
     lg_starts_[d.queue_slot] = start;

@@ -176,6 +176,7 @@ class Lsu {
   struct Deferred {  // waits for room among the outstanding lines, its requests in a list
     std::uint32_t access, queue_slot, served;
     std::uint32_t count, lines, passes;
+    Action action;
   };
 
   std::uint32_t begin(std::uint32_t id, const WarpFootprint& footprint, std::uint32_t served,
