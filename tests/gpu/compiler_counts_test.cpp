@@ -46,7 +46,7 @@ TEST(CompilerCounts, InstructionsAndRegistersOfMeasuredKernelsAgreeWithTheHardwa
   const auto& cases = file.is_array() ? file : file.at("cases");
   std::set<std::string> seen;
   double instruction_error = 0, register_error = 0;
-  int kernels = 0, far_off = 0;
+  int kernels = 0;
   fmt::print("{:30} {:>15} {:>11} {:>11} {:>9} {:>9} {:>9}\n", "ours measured", "total", "alu",
              "fma", "xu", "lsu", "registers");
   for (const auto& c : cases) {
@@ -83,10 +83,8 @@ TEST(CompilerCounts, InstructionsAndRegistersOfMeasuredKernelsAgreeWithTheHardwa
         m.name, ours.total, m.total, off(ours.total, m.total), ours[Pipe::kAlu], m.alu,
         ours[Pipe::kFma], m.fma, ours[Pipe::kXu], m.xu, ours[Pipe::kLsu], m.lsu,
         program->registers_per_thread, m.registers);
-    EXPECT_LT(std::abs(off(ours.total, m.total)), 25) << m.name;
-    EXPECT_LT(std::abs(off(program->registers_per_thread, m.registers)), 45) << m.name;
-    far_off += std::abs(off(ours.total, m.total)) >= 20;
-    far_off += std::abs(off(program->registers_per_thread, m.registers)) >= 40;
+    EXPECT_LT(std::abs(off(ours.total, m.total)), 15) << m.name;
+    EXPECT_LT(std::abs(off(program->registers_per_thread, m.registers)), 40) << m.name;
     instruction_error += std::abs(off(ours.total, m.total));
     register_error += std::abs(off(program->registers_per_thread, m.registers));
     ++kernels;
@@ -94,9 +92,8 @@ TEST(CompilerCounts, InstructionsAndRegistersOfMeasuredKernelsAgreeWithTheHardwa
   fmt::print("{} kernels: mean error {:.1f} % in instructions, {:.1f} % in registers\n", kernels,
              instruction_error / kernels, register_error / kernels);
   EXPECT_GE(kernels, 39);
-  EXPECT_LE(far_off, 2);  // two transposes
-  EXPECT_LT(instruction_error / kernels, 3.1);
-  EXPECT_LT(register_error / kernels, 9);
+  EXPECT_LT(instruction_error / kernels, 2.5);
+  EXPECT_LT(register_error / kernels, 8);
 }
 
 TEST(CompilerCounts, VectorAddWithTwoVectorsAThreadIsExactOnEveryPipe) {
