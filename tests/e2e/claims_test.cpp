@@ -145,6 +145,15 @@ TEST(Params, ListsTheValuesOfAMachineAndTheirOrigins) {
   EXPECT_EQ(xpusim("params gpu --on h200").exit_code, 2);
 }
 
+TEST(Results, SayThatRegistersSpill) {
+  const auto [r, j] = report_of(
+      "run workloads/triton/matmul.yaml --on h200 --from ttir --num-warps 2 --values off");
+  EXPECT_EQ(j["launches"][0]["counters"]["registers_per_thread"], 255);
+  EXPECT_THAT(r.out, HasSubstr("spill"));
+  const auto [plain, k] = report_of("run workloads/triton/matmul.yaml --on h200 --values off");
+  EXPECT_THAT(plain.out, Not(HasSubstr("spill")));
+}
+
 /// What a correlation wrote, but for what is of the host.
 json correlation(const std::string& jobs, const std::string& name) {
   const std::string file = temporary(name, "");

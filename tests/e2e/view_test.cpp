@@ -89,8 +89,9 @@ TEST(View, SectorsAndInstructionsOfTheOnlySmAreTheCounters) {
 }
 
 TEST(View, AColumnOfAnUnswizzledTileLiesInOneBank) {
+  const json data = data_of(page());
   int columns = 0;
-  for (const auto& s : data_of(page())["recording"]["shared"]) {
+  for (const auto& s : data["recording"]["shared"]) {
     const bool reads = s["map"]["wavefronts"].size() == 32;
     EXPECT_EQ(s["charged"], s["map"]["wavefronts"].size());
     EXPECT_EQ(s["least"], 1);
@@ -105,7 +106,9 @@ TEST(View, AColumnOfAnUnswizzledTileLiesInOneBank) {
   EXPECT_GE(columns, 1);
   const Result r = view(kLessons + "transpose_swizzled.yaml", "--set gpu.sm.count=1");
   ASSERT_EQ(r.exit_code, 0) << r.err;
-  for (const auto& s : data_of(read_file(page_path()))["recording"]["shared"])
+  const json swizzled = data_of(read_file(page_path()));
+  EXPECT_FALSE(swizzled["recording"]["shared"].empty());
+  for (const auto& s : swizzled["recording"]["shared"])
     EXPECT_EQ(s["map"]["wavefronts"].size(), 1u);
 }
 

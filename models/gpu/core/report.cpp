@@ -194,6 +194,11 @@ void put_notes(const Program& program, run::LaunchReport& report) {
   if (has(program, {Opcode::kUtma})) {
     notes.emplace_back("which TMA descriptors an SM holds, and bank conflicts of TMA");
   }
+  const bool spills = std::any_of(program.code.begin(), program.code.end(), [&](const auto& in) {
+    return std::any_of(in.dst.begin(), in.dst.end(),
+                       [&](auto r) { return r >= program.registers_per_thread; });
+  });
+  if (spills) notes.emplace_back("registers that spill to local memory");
   const bool unknown = std::any_of(program.code.begin(), program.code.end(), [](const auto& in) {
     const bool moves = in.op == Opcode::kLds || in.op == Opcode::kSts;
     return moves && in.width > 0 && in.shared_lanes == kNoLanes;
