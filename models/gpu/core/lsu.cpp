@@ -76,10 +76,10 @@ Lsu::Lsu(const MioParams& p, std::int64_t l1_bytes, bool shares_data_stage)
       invalidate_cycles_(static_cast<std::uint32_t>(p.invalidate_cycles)),
       limit_(static_cast<std::uint32_t>(p.outstanding_lines)),
       copy_limit_(static_cast<std::uint32_t>(p.copies)),
-      wait_interval_(static_cast<std::uint32_t>(p.copy_interval)),
       copy_share_(static_cast<std::uint32_t>(kShareUnit * p.shared_bytes_per_cycle /
                                              p.copied_bytes_per_cycle)),
       shares_data_stage_(shares_data_stage),
+      wait_interval_(static_cast<std::uint32_t>(p.copy_interval)),
       mio_starts_(kSubCores * mio_depth_, 0),
       lg_starts_(static_cast<std::size_t>(p.lg_queue), 0),
       l1_(l1_bytes, p.l1_ways),

@@ -210,6 +210,7 @@ class Lsu {
   std::uint32_t mio_depth_, l1_tags_, l1_latency_, fill_latency_, request_interval_,
       invalidate_cycles_, limit_, copy_limit_, copy_share_;
   bool shares_data_stage_;
+  std::uint32_t wait_interval_, wait_ended_ = 0;  // ends of waits for copies
 
   std::uint32_t data_stage_free_ = 0, tag_stage_free_ = 0, port_free_ = 0;
   std::array<std::uint32_t, kSubCores> mio_next_{};
@@ -218,7 +219,6 @@ class Lsu {
   std::uint32_t lg_next_ = 0;
 
   L1Cache l1_;
-  std::uint32_t wait_interval_, wait_ended_ = 0;
   std::uint32_t outstanding_ = 0;  // lines of loads and copies
   std::uint32_t copies_ = 0;       // that have not come
   std::vector<Access> accesses_;
