@@ -159,6 +159,7 @@ void expect_refused(const Result& r, const std::string& message) {
 
 TEST(View, WrongInputGetsOneMessageAndLeavesNoPage) {
   const std::string lesson = kLessons + "transpose_conflicts.yaml";
+  page_path();  // makes the file
   temporary("view.html", "as it was");
   expect_refused(view(lesson, "--sm 132"), "there is no SM 132: h200 has 132, from 0");
   expect_refused(view(lesson, "--launch 2"), "there is no launch 2: transpose_conflicts has 1");
