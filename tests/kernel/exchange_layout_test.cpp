@@ -14,18 +14,12 @@ namespace xpusim::kernel {
 namespace {
 
 using testing::Encoding;
+using testing::layout_of;
 using testing::mma_v2;
 using testing::mma_v3;
 
 constexpr ExchangeTarget kHopper{.stores_matrices = true, .loads_matrices = true};
 
-LinearLayout layout_of(const std::string& text, const std::vector<std::int64_t>& shape) {
-  const Encoding encoding(text);
-  auto layout = linear_layout(encoding, shape, {});
-  if (layout) return *layout;
-  ADD_FAILURE() << layout.error().str();
-  return {};
-}
 std::string blocked(const std::string& size, const std::string& threads, const std::string& warps,
                     const std::string& order) {
   return "#ttg.blocked<{sizePerThread = " + size + ", threadsPerWarp = " + threads +

@@ -11,16 +11,10 @@ namespace {
 
 using testing::dot_op;
 using testing::Encoding;
+using testing::layout_of;
 using testing::mma_v2;
 using testing::mma_v3;
 
-LinearLayout layout_of(const std::string& text, const std::vector<std::int64_t>& shape) {
-  const Encoding encoding(text);
-  auto layout = linear_layout(encoding, shape, {});
-  if (layout) return *layout;
-  ADD_FAILURE() << layout.error().str();
-  return {};
-}
 std::string problem(const std::string& text, const std::vector<std::int64_t>& shape) {
   const Encoding encoding(text);
   const auto layout = linear_layout(encoding, shape, {});

@@ -1,9 +1,14 @@
 #pragma once
 
-// What the tests of layouts share: encodings, read from their text.
+// What the tests of layouts share: encodings, read from their text, and their linear layouts.
 
+#include <gtest/gtest.h>
+
+#include <cstdint>
 #include <string>
+#include <vector>
 
+#include "sim/kernel/analysis/linear_layout.h"
 #include "tests/kernel/reading.h"
 
 namespace xpusim::kernel::testing {
@@ -18,6 +23,15 @@ class Encoding {
  private:
   Module module_;
 };
+
+/// The linear layout of an encoding that has one.
+inline LinearLayout layout_of(const std::string& text, const std::vector<std::int64_t>& shape) {
+  const Encoding encoding(text);
+  auto layout = linear_layout(encoding, shape, {});
+  if (layout) return *layout;
+  ADD_FAILURE() << layout.error().str();
+  return {};
+}
 
 inline std::string mma_v2(const std::string& warps, const std::string& shape = "[16, 8]") {
   return "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = " + warps +

@@ -12,7 +12,7 @@ constexpr int kFewestRegisters = 16;  ///< what the vendor's assembler reports a
 /// C++ Programming Guide, compute capabilities 8.0 and 9.0). What needs more the vendor's assembler
 /// spills to local memory, whose traffic is not modelled.
 int most_registers(int warps) {
-  constexpr int kOfInstruction = 255, kGranule = 8;
+  constexpr int kOfInstruction = 255;
   const int of_block = kRegistersOfSm / (warps * kWarpLanes) / kGranule * kGranule;
   return std::min(kOfInstruction, of_block);
 }

@@ -57,6 +57,8 @@ struct Allocation {
 /// With `lingering`, sources that are read late stay untouched for a while.
 Allocation allocate(const MachineCode& code, bool lingering);
 
+/// The chip hands out registers a thread in units of these.
+inline constexpr int kGranule = 8;
 /// Code in its final order with its registers.
 struct Placed {
   MachineCode code;
@@ -65,8 +67,10 @@ struct Placed {
 };
 /// Schedules and allocates: freely; and, if full occupancy then has too few registers, within
 /// these, which stands unless the code gets too much longer. Then tries smaller budgets while they
-/// save a granule of registers that fragmentation costs. Last, lets loads flow as early as the
-/// registers that are needed anyway allow, which stands if it saves waiting for memory.
+/// save a granule of registers that fragmentation costs. Then within all registers that leave an SM
+/// as many blocks (of `warps` warps), which stands if the code gets shorter. Last, lets loads flow
+/// as early as the registers that are needed anyway allow, which stands if it saves waiting for
+/// memory.
 /// With more than `most` registers a thread (those of an instruction, or of a block that must fit
 /// the chip) it goes on with ever smaller budgets.
 Placed place(const MachineCode& code, const CompilerParams& params, int most, int warps);

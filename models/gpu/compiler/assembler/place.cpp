@@ -6,7 +6,6 @@
 namespace xpusim::gpu {
 namespace {
 
-constexpr int kGranule = 8;  ///< the chip hands out registers a thread in units of eight
 constexpr int kAttempts = 8;
 constexpr double kWorthFlowing = 0.96;  ///< of the length at most, for loads to flow
 constexpr int kWithinReach = 4;         ///< registers too many that reordering may still save
