@@ -11,6 +11,7 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
+#include "sim/run/large_pages.h"
 #include "sim/run/runner.h"
 
 namespace xpusim::run {
@@ -57,6 +58,7 @@ Child start(std::size_t index, const std::function<Expected<std::string>()>& wor
   child.pid = ::fork();
   if (child.pid == 0) {
     ::close(ends[0]);
+    use_large_pages();
     std::string result;
     try {
       result = pack(work());
