@@ -59,6 +59,21 @@ TEST(SmMemory, ASecondLoadOfALineHitsTheL1) {
   EXPECT_EQ(rig.sub().warp_cycles(), 156u);
 }
 
+TEST(SmMemory, ALoadHitsWhatAStoreWroteInWholeSectors) {
+  for (const bool whole : {true, false}) {
+    SCOPED_TRACE(whole);
+    Rig rig(program({store(0), load(1, 0), use(1)}, 1, 1, 2));
+    const std::int64_t stride = whole ? 4 : 8;  // bytes; a lane moves four
+    rig.source.write = [&](BlockRun& run) {
+      run.trace.add_access(0) = row_access(4096, 32, stride, exec::AccessKind::kStore);
+      run.trace.add_access(1) = row_access(4096, 32, stride);
+    };
+    rig.run();
+    EXPECT_EQ(rig.sms[0]->lsu().load_sectors_hit, whole ? 4u : 0u);
+    EXPECT_EQ(rig.memory->sent.size(), whole ? 1u : 2u);
+  }
+}
+
 TEST(SmMemory, ALoadOfALineOnItsWayWaitsForItWithoutAskingAgain) {
   Rig rig(program({load(0, 0), load(1, 1), use(2)}, 1, 1, 2));
   rig.source.write = [](BlockRun& run) {

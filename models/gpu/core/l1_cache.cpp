@@ -33,9 +33,8 @@ void L1Cache::touch(Set& set, std::uint32_t way) {
   set.order[0] = static_cast<std::uint8_t>(way);
 }
 
-L1Cache::Lookup L1Cache::load(std::uint64_t address, std::uint8_t sectors, std::uint16_t request) {
-  const std::uint32_t tag = tag_of(address);
-  Set& set = set_of(tag);
+/// The way of the line, which is the last used one now; the oldest makes room for a new one.
+std::uint32_t L1Cache::take(Set& set, std::uint32_t tag) {
   std::uint32_t w = find(set, tag);
   if (w == ways_) {
     w = set.order[ways_ - 1];
@@ -43,6 +42,13 @@ L1Cache::Lookup L1Cache::load(std::uint64_t address, std::uint8_t sectors, std::
     set.sectors[w] = 0;
   }
   touch(set, w);
+  return w;
+}
+
+L1Cache::Lookup L1Cache::load(std::uint64_t address, std::uint8_t sectors, std::uint16_t request) {
+  const std::uint32_t tag = tag_of(address);
+  Set& set = set_of(tag);
+  const std::uint32_t w = take(set, tag);
   Lookup r;
   r.line = static_cast<Line>((&set - sets_.data()) * kMaxWays + w);
   r.hit = sectors & set.sectors[w] & kAllSectors;
@@ -54,6 +60,13 @@ L1Cache::Lookup L1Cache::load(std::uint64_t address, std::uint8_t sectors, std::
     set.request[w] = request;
   }
   return r;
+}
+
+void L1Cache::store(std::uint64_t address, std::uint8_t sectors) {
+  const std::uint32_t tag = tag_of(address);
+  Set& set = set_of(tag);
+  const std::uint32_t w = take(set, tag);
+  set.sectors[w] = static_cast<std::uint8_t>((set.sectors[w] & ~(sectors << 4)) | sectors);
 }
 
 void L1Cache::fill(Line line, std::uint64_t address, std::uint8_t sectors) {

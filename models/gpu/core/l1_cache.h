@@ -10,10 +10,12 @@ namespace xpusim::gpu {
 
 /// The tags of an SM's L1 data cache: 128-byte lines of four sectors, set-associative (at most 4
 /// ways), least recently used. Loads allocate on a miss, sector by sector; a sector that is on its
-/// way counts as a hit and names the request that will bring it. Stores write through: they change
-/// no tags (a line that is held stays right, one that is not is not allocated). Atomics bypass and
-/// drop the line. A line remembers only the last request that is to fill it. Left out: the hash of
-/// the real index, and replacement other than LRU.
+/// way counts as a hit and names the request that will bring it. Stores write through, and what they
+/// write can be read here: sectors that one store writes whole are allocated as those of a load are
+/// (traces/h200/microbench_l1_stores.jsonl: what a block stored hits up to the cache's size, and
+/// displaces what was loaded). Atomics bypass and drop the line. A line remembers only the last
+/// request that is to fill it. Left out: sectors that a store writes in part (the chip keeps their
+/// bytes), the hash of the real index, and replacement other than LRU.
 class L1Cache {
  public:
   static constexpr std::uint16_t kNoRequest = 0xffff;
@@ -28,6 +30,8 @@ class L1Cache {
   };
   /// Looks sectors up and allocates those that miss, to be brought by `request`.
   Lookup load(std::uint64_t address, std::uint8_t sectors, std::uint16_t request);
+  /// Whole sectors are written.
+  void store(std::uint64_t address, std::uint8_t sectors);
   /// Sectors have come; ignored when the line was given to another address since.
   void fill(Line line, std::uint64_t address, std::uint8_t sectors);
   void prefetch(std::uint64_t address) const {
@@ -54,6 +58,7 @@ class L1Cache {
   }
   Set& set_of(std::uint32_t tag) { return sets_[tag % static_cast<std::uint32_t>(sets_.size())]; }
   std::uint32_t find(const Set& set, std::uint32_t tag) const;
+  std::uint32_t take(Set& set, std::uint32_t tag);
   void touch(Set& set, std::uint32_t way);
 
   std::vector<Set> sets_;

@@ -157,9 +157,7 @@ std::uint32_t Lsu::begin(std::uint32_t id, const WarpFootprint& footprint, std::
     return kBlocked;
   }
   lg_starts_[slot] = std::max(served, tag_stage_free_);
-  serve(id,
-        {footprint.requests.data(), footprint.count, footprint.lines, passes(action, footprint)},
-        lg_starts_[slot], now);
+  serve(id, requests(action, footprint), lg_starts_[slot], now);
   Access& a = accesses_[id];
   if (a.left > 0) return kBlocked;
   free_accesses_.push_back(id);
@@ -176,12 +174,12 @@ void Lsu::defer(std::uint32_t access, std::uint32_t queue_slot, std::uint32_t se
                 const WarpFootprint& f) {
   lg_starts_[queue_slot] = kBlocked;
   const Action action = accesses_[access].action;
-  waiting_.push_back({access, queue_slot, served, f.count, f.lines, passes(action, f), action});
+  waiting_.push_back({access, queue_slot, served, requests(action, f), action});
   deferred_.insert(deferred_.end(), f.requests.begin(), f.requests.begin() + f.count);
 }
 
 void Lsu::drop_first_deferred() {
-  deferred_first_ += waiting_.front().count;
+  deferred_first_ += waiting_.front().requests.count;
   waiting_.pop_front();
   constexpr std::size_t kManyDropped = 1024;
   if (waiting_.empty() || deferred_first_ > kManyDropped) {
@@ -208,6 +206,7 @@ void Lsu::serve(std::uint32_t access, const Requests& f, std::uint32_t start, st
         bypass_part(access, address, sectors, at);
       } else {
         if (action != Action::kStore) l1_.drop(address);
+        if (action == Action::kStore && f.whole) store_part(address, sectors);
         send(access, address, sectors, take_share(passes, left, sectors), at, access);
       }
     });
@@ -242,6 +241,12 @@ void Lsu::load_part(std::uint32_t access, std::uint64_t address, std::uint32_t s
   requests_[id].lines = lines;
   outstanding_ += lines_in(missing);
   send(access, address, missing, 0, at, id);
+}
+
+void Lsu::store_part(std::uint64_t address, std::uint32_t sectors) {
+  for (; sectors != 0; sectors >>= kSectorsOfLine, address += memory::kLineBytes) {
+    if (const auto mask = static_cast<std::uint8_t>(sectors & 0xfu)) l1_.store(address, mask);
+  }
 }
 
 void Lsu::bypass_part(std::uint32_t access, std::uint64_t address, std::uint32_t sectors,
@@ -329,11 +334,12 @@ void Lsu::fill(std::uint32_t request, std::uint32_t now) {
 }
 
 void Lsu::serve_waiting(std::uint32_t now) {
-  while (!waiting_.empty() && has_room(waiting_.front().action, waiting_.front().lines)) {
-    const Deferred d = waiting_.front();
+  while (!waiting_.empty() && has_room(waiting_.front().action, waiting_.front().requests.lines)) {
+    Deferred d = waiting_.front();
+    d.requests.first = deferred_.data() + deferred_first_;
     const std::uint32_t start = std::max({now, d.served, tag_stage_free_});
     lg_starts_[d.queue_slot] = start;
-    serve(d.access, {deferred_.data() + deferred_first_, d.count, d.lines, d.passes}, start, now);
+    serve(d.access, d.requests, start, now);
     Access& a = accesses_[d.access];
     if (a.left == 0) {
       if (is_copy(a.action)) {

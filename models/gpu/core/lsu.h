@@ -172,13 +172,19 @@ class Lsu {
   struct Requests {  // of one instruction
     const SectorRequest* first;
     std::uint32_t count, lines, passes;
+    bool whole;  // its lanes fill all of its sectors
   };
   struct Deferred {  // waits for room among the outstanding lines, its requests in a list
     std::uint32_t access, queue_slot, served;
-    std::uint32_t count, lines, passes;
+    Requests requests;  // `first`: not yet
     Action action;
   };
 
+  Requests requests(Action action, const WarpFootprint& f) const {
+    return {f.requests.data(), f.count, f.lines, passes(action, f),
+            f.bytes == f.sectors * memory::kSectorBytes};
+  }
+  void store_part(std::uint64_t address, std::uint32_t sectors);
   std::uint32_t begin(std::uint32_t id, const WarpFootprint& footprint, std::uint32_t served,
                       std::uint32_t now);
   void serve(std::uint32_t access, const Requests& requests, std::uint32_t start,

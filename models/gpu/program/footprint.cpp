@@ -115,7 +115,8 @@ void count_passes(std::uint64_t* address, unsigned lanes, WarpFootprint& out) {
 
 void finish(std::uint32_t active, std::uint32_t bytes, WarpFootprint& out) {
   out.lanes = static_cast<std::uint32_t>(std::popcount(active));
-  out.wavefronts = std::max(out.wavefronts, (out.lanes * bytes + kLineBytes - 1) / kLineBytes);
+  out.bytes = out.lanes * bytes;
+  out.wavefronts = std::max(out.wavefronts, (out.bytes + kLineBytes - 1) / kLineBytes);
 }
 
 std::int64_t digits_at(const exec::Affine& affine, const std::int64_t* index) {
@@ -355,7 +356,7 @@ void Footprint::touch_affine(const exec::Access& access, std::size_t slot, std::
 
 void Footprint::touch(const exec::Access& access, unsigned warp, unsigned vector,
                       WarpFootprint& out) {
-  out.count = out.lanes = out.lines = out.sectors = out.wavefronts = 0;
+  out.count = out.lanes = out.lines = out.sectors = out.bytes = out.wavefronts = 0;
   const std::size_t s = slot(warp, vector);
   const std::uint32_t held = held_lanes(access, warp);
   const std::uint32_t active = access.masked ? mask_lanes(access.mask, s) & held : held;

@@ -31,6 +31,7 @@ struct WarpFootprint {
   std::uint32_t lanes = 0;    ///< active lanes
   std::uint32_t lines = 0;    ///< distinct 128-byte lines: L1 tag look-ups
   std::uint32_t sectors = 0;  ///< distinct 32-byte sectors: what l1_sectors_* count
+  std::uint32_t bytes = 0;    ///< of all active lanes
   /// Passes through the L1's data stage: one word of each bank (4 bytes) and 128 bytes each.
   std::uint32_t wavefronts = 0;
 };
