@@ -10,12 +10,12 @@ namespace xpusim::gpu {
 
 /// The tags of an SM's L1 data cache: 128-byte lines of four sectors, set-associative (at most 4
 /// ways), least recently used. Loads allocate on a miss, sector by sector; a sector that is on its
-/// way counts as a hit and names the request that will bring it. Stores write through, and what they
-/// write can be read here: sectors that one store writes whole are allocated as those of a load are
-/// (traces/h200/microbench_l1_stores.jsonl: what a block stored hits up to the cache's size, and
-/// displaces what was loaded). Atomics bypass and drop the line. A line remembers only the last
-/// request that is to fill it. Left out: sectors that a store writes in part (the chip keeps their
-/// bytes), the hash of the real index, and replacement other than LRU.
+/// way counts as a hit and names the request that will bring it. Stores write through, and what
+/// they write can be read here: sectors that one store writes whole are allocated as those of a
+/// load are (traces/h200/microbench_l1_stores.jsonl: what a block stored hits up to the cache's
+/// size, and displaces what was loaded). Atomics bypass and drop the line. A line remembers only
+/// the last request that is to fill it. Left out: sectors that a store writes in part (the chip
+/// keeps their bytes), the hash of the real index, and replacement other than LRU.
 class L1Cache {
  public:
   static constexpr std::uint16_t kNoRequest = 0xffff;
