@@ -31,6 +31,7 @@ inline constexpr int kNoBudget = 1 << 20;
 /// What the scheduler keeps to.
 struct ScheduleGoal {
   int budget = kNoBudget;   ///< lane registers
+  int comfortable = 0;      ///< without a budget: lane registers below which waste is no matter
   bool loads_flow = false;  ///< loads go out as early as the budget allows, as if they took long
 };
 /// Orders each block's instructions in the order in which values are needed, as far as guessed
@@ -40,8 +41,10 @@ ScheduleResult schedule(MachineCode& code, const CompilerParams& params, const S
 /// a configuration with others runs the code made for these.
 inline constexpr int kRegistersOfSm = 65536;
 inline constexpr int kStackPointer = 1;  ///< R1 is taken from the first instruction to the last
-/// Lane registers that code may keep alive for the most warps to fit.
-int full_occupancy_budget(const CompilerParams& params);
+inline constexpr int kWarpsOfSm = 64, kBlocksOfSm = 32;  ///< the same
+/// Lane registers that code may keep alive for as many blocks of `warps` warps to fit as an SM has
+/// places for.
+int full_occupancy_budget(const CompilerParams& params, int warps);
 /// Ends warps before the last store when none of their lanes stores.
 void exit_early(MachineCode& code);
 /// Keeps at most seven predicates alive: others wait in lane registers (P2R, ISETP.NE).

@@ -25,9 +25,16 @@ Placed attempt(const MachineCode& code, const CompilerParams& params, const Sche
 
 }  // namespace
 
+int full_occupancy_budget(const CompilerParams& params, int warps) {
+  const int places = std::min(kWarpsOfSm, kBlocksOfSm * warps);  // for warps
+  return static_cast<int>(params.occupancy_registers * kWarpsOfSm / places -
+                          params.reserved_registers) -
+         kStackPointer;
+}
+
 Placed place(const MachineCode& code, const CompilerParams& params, int most, int warps) {
-  const int full = full_occupancy_budget(params);
-  Placed best = attempt(code, params, {}, true);
+  const int full = full_occupancy_budget(params, warps);
+  Placed best = attempt(code, params, {.comfortable = full}, true);
   int budget = best.schedule.peak;
   bool lingering = true;
   const double limit = static_cast<double>(best.schedule.length) * params.longest_trade;

@@ -214,7 +214,7 @@ class Scheduler {
         pressure_(code, block, live_in, live_out),
         budget_(goal.budget),
         window_(goal.loads_flow ? block.code.size() : kWindow),
-        comfortable_(goal.budget == kNoBudget ? full_occupancy_budget(params) : 0),
+        comfortable_(goal.budget == kNoBudget ? goal.comfortable : 0),
         rank_(StreamOrder(block, graph_.nodes()).run()),
         ahead_(may_run_ahead(block, graph_.nodes(), goal.budget == kNoBudget)),
         placed_(rank_.size()) {
@@ -320,10 +320,6 @@ class Scheduler {
 };
 
 }  // namespace
-
-int full_occupancy_budget(const CompilerParams& params) {
-  return static_cast<int>(params.occupancy_registers - params.reserved_registers) - kStackPointer;
-}
 
 ScheduleResult schedule(MachineCode& code, const CompilerParams& params, const ScheduleGoal& goal) {
   ScheduleResult result;
