@@ -128,13 +128,19 @@ std::ptrdiff_t loads_up_front(const MachineCode& code) {
 TEST(Assembler, LoadsOfValuesThatStayAliveFlowAheadOfTheirUses) {
   MachineCode near = kept_loads(16), flowing = near;
   const ScheduleResult first = schedule(near, {}, {});
-  const ScheduleResult second = schedule(flowing, {}, {first.peak, true});
+  const ScheduleResult second = schedule(flowing, {}, {.budget = first.peak, .loads_flow = true});
   EXPECT_LT(loads_up_front(near), 8);
   EXPECT_GE(loads_up_front(flowing), 12);
   EXPECT_LE(second.peak, first.peak + 1);
   EXPECT_LT(second.memory_length, first.memory_length);
   const Placed placed = place(kept_loads(16), {}, 255, 4);
   EXPECT_GE(loads_up_front(placed.code), 12);
+}
+
+TEST(Assembler, ABlockOfOneWarpTakesAsManyRegistersAsItsLoadsWant) {
+  const Placed one = place(kept_loads(24), {}, 255, 1), four = place(kept_loads(24), {}, 255, 4);
+  EXPECT_EQ(loads_up_front(one.code), 24);
+  EXPECT_LT(loads_up_front(four.code), loads_up_front(one.code));
 }
 
 TEST(Assembler, DeadRegistersAreReusedAndR1IsTheStackPointers) {

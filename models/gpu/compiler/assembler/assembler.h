@@ -41,10 +41,6 @@ ScheduleResult schedule(MachineCode& code, const CompilerParams& params, const S
 /// a configuration with others runs the code made for these.
 inline constexpr int kRegistersOfSm = 65536;
 inline constexpr int kStackPointer = 1;  ///< R1 is taken from the first instruction to the last
-inline constexpr int kWarpsOfSm = 64, kBlocksOfSm = 32;  ///< the same
-/// Lane registers that code may keep alive for as many blocks of `warps` warps to fit as an SM has
-/// places for.
-int full_occupancy_budget(const CompilerParams& params, int warps);
 /// Ends warps before the last store when none of their lanes stores.
 void exit_early(MachineCode& code);
 /// Keeps at most seven predicates alive: others wait in lane registers (P2R, ISETP.NE).
@@ -68,7 +64,9 @@ struct Placed {
   Allocation where;
   ScheduleResult schedule;
 };
-/// Schedules and allocates: freely; and, if full occupancy then has too few registers, within
+/// Schedules and allocates. A block of one warp lets its loads flow, with as many registers as that
+/// takes (in measured listings of such blocks 34 to 191: nothing is done for more of them to fit).
+/// For several warps: freely; and, if full occupancy then has too few registers, within
 /// these, which stands unless the code gets too much longer. Then tries smaller budgets while they
 /// save a granule of registers that fragmentation costs. Then within all registers that leave an SM
 /// as many blocks (of `warps` warps), which stands if the code gets shorter. Last, lets loads flow

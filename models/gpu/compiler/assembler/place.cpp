@@ -23,8 +23,10 @@ Placed attempt(const MachineCode& code, const CompilerParams& params, const Sche
   return p;
 }
 
-}  // namespace
+constexpr int kWarpsOfSm = 64, kBlocksOfSm = 32;  ///< as the vendor's compiler knows the chips
 
+/// Lane registers that code may keep alive for as many blocks of `warps` warps to fit as an SM has
+/// places for.
 int full_occupancy_budget(const CompilerParams& params, int warps) {
   const int places = std::min(kWarpsOfSm, kBlocksOfSm * warps);  // for warps
   return static_cast<int>(params.occupancy_registers * kWarpsOfSm / places -
@@ -32,7 +34,13 @@ int full_occupancy_budget(const CompilerParams& params, int warps) {
          kStackPointer;
 }
 
-Placed place(const MachineCode& code, const CompilerParams& params, int most, int warps) {
+int granted(const Placed& p, const CompilerParams& params) {
+  return round_up(p.where.general + static_cast<int>(params.reserved_registers));
+}
+
+/// For several warps a block: registers are weighed against how many blocks fit.
+Placed place_for_occupancy(const MachineCode& code, const CompilerParams& params, int most,
+                           int warps) {
   const int full = full_occupancy_budget(params, warps);
   Placed best = attempt(code, params, {.comfortable = full}, true);
   int budget = best.schedule.peak;
@@ -53,13 +61,10 @@ Placed place(const MachineCode& code, const CompilerParams& params, int most, in
     Placed smaller = attempt(code, params, {.budget = budget - n}, lingering);
     if (smaller.where.general < best.where.general) best = std::move(smaller);
   }
-  const auto granted = [&](const Placed& p) {
-    return round_up(p.where.general + static_cast<int>(params.reserved_registers));
-  };
   const auto blocks = [&](const Placed& p) {
-    return kRegistersOfSm / (granted(p) * kWarpLanes * warps);
+    return kRegistersOfSm / (granted(p, params) * kWarpLanes * warps);
   };
-  if (granted(best) > round_up(full)) {
+  if (granted(best, params) > round_up(full)) {
     const int same =
         kRegistersOfSm / (std::max(1, blocks(best)) * kWarpLanes * warps) / kGranule * kGranule;
     const int room = std::min(same, most) - reserved;
@@ -72,7 +77,16 @@ Placed place(const MachineCode& code, const CompilerParams& params, int most, in
       attempt(code, params, {.budget = best.schedule.peak, .loads_flow = true}, lingering);
   const double worth = static_cast<double>(best.schedule.memory_length) * kWorthFlowing;
   const bool shorter = static_cast<double>(flowing.schedule.memory_length) < worth;
-  if (shorter && granted(flowing) <= granted(best)) best = std::move(flowing);
+  if (shorter && granted(flowing, params) <= granted(best, params)) best = std::move(flowing);
+  return best;
+}
+
+}  // namespace
+
+Placed place(const MachineCode& code, const CompilerParams& params, int most, int warps) {
+  Placed best = warps == 1 ? attempt(code, params, {.comfortable = most, .loads_flow = true}, true)
+                           : place_for_occupancy(code, params, most, warps);
+  const int reserved = kStackPointer + static_cast<int>(params.reserved_registers);
   const auto fits = [&](const Placed& p) {
     return p.where.general + static_cast<int>(params.reserved_registers) <= most;
   };
