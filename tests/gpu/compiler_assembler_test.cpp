@@ -138,8 +138,8 @@ TEST(Assembler, LoadsOfValuesThatStayAliveFlowAheadOfTheirUses) {
 }
 
 TEST(Assembler, ABlockOfOneWarpTakesAsManyRegistersAsItsLoadsWant) {
-  const Placed one = place(kept_loads(24), {}, 255, 1), four = place(kept_loads(24), {}, 255, 4);
-  EXPECT_EQ(loads_up_front(one.code), 24);
+  const Placed one = place(kept_loads(64), {}, 255, 1), four = place(kept_loads(64), {}, 255, 4);
+  EXPECT_GE(loads_up_front(one.code), 30);  // until the first has come, as guessed
   EXPECT_LT(loads_up_front(four.code), loads_up_front(one.code));
 }
 
