@@ -6,6 +6,7 @@
 #include <map>
 
 #include "models/gpu/compiler/lowering/elementwise.h"
+#include "models/gpu/compiler/lowering/partial_results.h"
 
 namespace xpusim::gpu {
 namespace {
@@ -21,19 +22,16 @@ std::uint32_t bits_along(const std::vector<kernel::Basis>& bases, std::size_t ax
   return bits;
 }
 
-/// Where an instruction's lanes go in shared memory; kNoLanes: not known.
+/// The same of one operand's partial results: where an instruction's lanes go.
 struct Place {
-  std::uint32_t lanes = kNoLanes, offset = 0;
-
-  void move(std::uint32_t bytes) {
-    if (lanes != kNoLanes) offset += bytes;
-  }
+  std::uint32_t lanes = kNoLanes, bytes = 4;
+  std::uint8_t extra_passes = 0;
 };
 
 class Reduction {
  public:
   Reduction(Lowering& l, const kernel::Op& op, const kernel::LinearLayout& layout, std::size_t axis)
-      : l_(l), b_(l.builder()), op_(op), layout_(layout), axis_(axis) {}
+      : l_(l), b_(l.builder()), op_(op), layout_(layout), axis_(axis), partials_(layout, axis) {}
 
   bool within_threads();
   bool within_warps();
@@ -44,11 +42,19 @@ class Reduction {
  private:
   bool combine(Elements& left, const Elements& right);
   bool shuffle(Elements& e, std::uint32_t distance);
-  void store(const Elements& e, VReg address, VReg guard, unsigned warps, unsigned lanes,
-             Place place);
-  Elements load(VReg address, VReg guard, unsigned warps, unsigned lanes, Place place);
-  Place place(std::uint32_t lane_step, std::uint32_t lanes, std::uint32_t stride,
-              std::uint32_t warp_step);
+  /// What threads of some warps (0: all) do with shared memory, `word` words on.
+  struct Access {
+    VReg address, guard;
+    unsigned warps, lanes;
+    std::vector<Place> places;  ///< [operand]
+    std::uint32_t word = 0;
+
+    void describe(MachineInstruction& i, std::size_t operand) const;
+  };
+  void store(const Elements& e, const Access& access);
+  Elements load(const Access& access);
+  template <class F>
+  std::vector<Place> places(F&& of_operand);
   void barrier();
   VReg first_threads(std::uint32_t count, VReg masked_tid);
 
@@ -57,6 +63,7 @@ class Reduction {
   const kernel::Op& op_;
   const kernel::LinearLayout& layout_;
   std::size_t axis_;
+  PartialResults partials_;
   std::map<kernel::Basis, Elements> sums_;  // by coordinates without the axis (lane 0 of warp 0)
 };
 
@@ -107,67 +114,66 @@ void Reduction::barrier() {
   b_.emit(Opcode::kBar, "BAR.SYNC.DEFER_BLOCKING", {}, {}).effect = MemoryEffect::kBarrier;
 }
 
-/// Lanes `lane_step` bytes apart, of which the first of each `stride` of the first `lanes` act.
-/// Only where one lane of each warp holds the partial result of a reduction of 32-bit values.
-Place Reduction::place(std::uint32_t lane_step, std::uint32_t lanes, std::uint32_t stride,
-                       std::uint32_t warp_step) {
-  const std::uint32_t all_warps = layout_.warp_count() - 1;
-  const bool one_lane = (bits_along(layout_.lanes, axis_) | layout_.copy_lanes()) == kWarpLanes - 1;
-  const bool one_word =
-      op_.operands.size() == 1 && kernel::bit_width(op_.operands[0]->type->dtype) <= 32;
-  if (!one_lane || !one_word || bits_along(layout_.warps, axis_) != all_warps) return {};
-  SharedLanes s;
-  for (std::uint32_t lane = 0; lane < kWarpLanes; ++lane) {
-    const bool acts = lane < lanes && lane % stride == 0;
-    s.lanes.push_back(acts ? std::int64_t{lane} * lane_step : SharedLanes::kOff);
+/// of_operand(bytes, base) of each operand; their partial results lie one behind the other.
+template <class F>
+std::vector<Place> Reduction::places(F&& of_operand) {
+  std::int64_t results = partials_.warps();
+  for (std::size_t d = 0; d < layout_.shape.size(); ++d) {
+    if (d != axis_) results *= layout_.shape[d];
   }
-  for (std::uint32_t bit = 0; warp_step != 0 && (1u << bit) <= all_warps; ++bit) {
-    s.warps.push_back(std::int64_t{warp_step} << bit);
+  std::vector<Place> list;
+  std::int64_t base = 0;
+  for (const kernel::Value* v : op_.operands) {
+    const std::uint32_t bytes = kernel::bit_width(v->type->dtype) > 32 ? 8 : 4;
+    SharedPlace at = of_operand(bytes, base);
+    list.push_back({l_.add_shared_lanes(std::move(at.lanes)), bytes, at.extra_passes});
+    base += results * bytes;
   }
-  return {l_.add_shared_lanes(std::move(s)), 0};
+  return list;
 }
 
-void Reduction::store(const Elements& e, VReg address, VReg guard, unsigned warps, unsigned lanes,
-                      Place place) {
-  for (const Element& one : e) {
-    const bool both = one.high != kNoVReg;
-    std::vector<VReg> words{l_.in_register(one)};
-    if (both) words.push_back(one.high);
+void Reduction::Access::describe(MachineInstruction& i, std::size_t operand) const {
+  const Place& place = places[operand];
+  i.guard = guard;
+  i.width = static_cast<std::uint8_t>(place.bytes);
+  i.active_warps = static_cast<std::uint8_t>(warps);
+  i.active_lanes = static_cast<std::uint8_t>(lanes);
+  i.shared_lanes = place.lanes;
+  i.shared_offset = word * place.bytes;
+  i.extra_passes = place.extra_passes;
+}
+
+void Reduction::store(const Elements& e, const Access& access) {
+  for (std::size_t n = 0; n < e.size(); ++n) {
+    const bool both = e[n].high != kNoVReg;
+    std::vector<VReg> words{l_.in_register(e[n])};
+    if (both) words.push_back(e[n].high);
     if (both && !b_.code().tie(words)) {
       for (auto& w : words) w = b_.move(w);
       b_.code().tie(words);
     }
     MachineInstruction& i =
-        b_.emit(Opcode::kSts, both ? "STS.64" : "STS", {}, {address, l_.shared_base()});
+        b_.emit(Opcode::kSts, both ? "STS.64" : "STS", {}, {access.address, l_.shared_base()});
     i.uses.insert(i.uses.end(), words.begin(), words.end());
-    i.guard = guard;
-    i.width = both ? 8 : 4;
-    i.active_warps = static_cast<std::uint8_t>(warps);
-    i.active_lanes = static_cast<std::uint8_t>(lanes);
-    i.shared_lanes = place.lanes;
-    i.shared_offset = place.offset;
+    access.describe(i, n);
     i.effect = MemoryEffect::kSharedStore;
   }
 }
 
-Elements Reduction::load(VReg address, VReg guard, unsigned warps, unsigned lanes, Place place) {
+Elements Reduction::load(const Access& access) {
   Elements e;
   for (std::size_t n = 0; n < op_.operands.size(); ++n) {
-    const bool both = kernel::bit_width(op_.operands[n]->type->dtype) > 32;
+    const bool both = access.places[n].bytes > 4;
     std::vector<VReg> words{b_.general()};
     if (both) {
       words.push_back(b_.general());
       b_.code().tie(words);
     }
-    MachineInstruction& i = b_.emit(Opcode::kLds, both ? "LDS.64" : "LDS", {},
-                                    {address, l_.shared_base()}, static_cast<std::uint32_t>(n));
+    MachineInstruction& i =
+        b_.emit(Opcode::kLds, both ? "LDS.64" : "LDS", {}, {access.address, l_.shared_base()},
+                static_cast<std::uint32_t>(n));
     i.defs.assign(words.begin(), words.end());
-    i.guard = guard;
-    i.width = both ? 8 : 4;
-    i.active_warps = static_cast<std::uint8_t>(warps);
-    i.active_lanes = static_cast<std::uint8_t>(lanes);
-    i.shared_lanes = place.lanes;
-    i.shared_offset = place.offset;
+    access.describe(i, n);
     i.effect = MemoryEffect::kSharedLoad;
     e.push_back({words[0], 0, 0, both ? words[1] : kNoVReg});
   }
@@ -181,12 +187,11 @@ VReg Reduction::first_threads(std::uint32_t count, VReg masked_tid) {
   return p;
 }
 
-/// Partial results go to shared memory, [result][warp]; as many threads as there are partial
+/// Partial results go to shared memory (PartialResults); as many threads as there are partial
 /// results fetch one each and combine them by shuffles; the results go back and all threads fetch
 /// theirs.
 bool Reduction::across_warps() {
-  const std::uint32_t along = bits_along(layout_.warps, axis_);
-  const auto warps = 1u << std::popcount(along);
+  const std::uint32_t warps = partials_.warps();
   if (warps == 1) return true;
   const auto all_lanes = bits_along(layout_.lanes, axis_) | layout_.copy_lanes();
   const auto holders = static_cast<std::uint32_t>(kWarpLanes) >> std::popcount(all_lanes);
@@ -204,11 +209,12 @@ bool Reduction::across_warps() {
   const VReg lane_zero = l_.tid_bits_clear(all_lanes);
   const VReg by_warp = b_.value(Opcode::kAlu, "SHF.R", {tid}, kWarpLanes / 4 / holders);
   const VReg slot = b_.value(Opcode::kAlu, "LOP3", {by_warp}, (warps - 1) * 4);
-  constexpr std::uint32_t kWord = 4, kRow = kWord * kWarpLanes;
-  Place partial = place(0, 1, 1, kWord);
+  Access partial{slot, lane_zero, 0, holders, places([&](std::uint32_t bytes, std::int64_t base) {
+                   return partials_.written(bytes, base);
+                 })};
   for (auto& [at, e] : sums_) {
-    store(e, slot, lane_zero, 0, holders, partial);
-    partial.move(warps * kWord);
+    partial.word = partials_.words_before(at);
+    store(e, partial);
   }
   barrier();
 
@@ -216,28 +222,36 @@ bool Reduction::across_warps() {
   const VReg my_slot = b_.value(Opcode::kAlu, "LEA", {masked_tid, l_.shared_base()}, 2);
   const bool all = fetchers == threads;
   const VReg fetches = all ? kNoVReg : first_threads(fetchers, masked_tid);
-  Place fetched = place(kWord, fetching_lanes, 1, kRow);
-  Place combined = place(kWord, fetching_lanes, warps, kRow);
+  Access fetched{my_slot, fetches, fetching_warps, fetching_lanes,
+                 places([&](std::uint32_t bytes, std::int64_t base) {
+                   return partials_.in_order(bytes, base, fetching_lanes, 1);
+                 })};
+  Access combined{my_slot, kNoVReg, fetching_warps, std::max(1u, fetching_lanes / warps),
+                  places([&](std::uint32_t bytes, std::int64_t base) {
+                    return partials_.in_order(bytes, base, fetching_lanes, warps);
+                  })};
   for (std::uint32_t round = 0; round < partials / fetchers; ++round) {
-    Elements e = load(my_slot, fetches, fetching_warps, fetching_lanes, fetched);
+    Elements e = load(fetched);
     for (std::uint32_t distance = warps / 2; distance != 0; distance /= 2) {
       if (!shuffle(e, distance)) return false;
     }
-    VReg writes = l_.tid_bits_clear(warps - 1);
+    combined.guard = l_.tid_bits_clear(warps - 1);
     if (fetches != kNoVReg) {
       const VReg both = b_.predicate();
-      b_.emit(Opcode::kAlu, "ISETP", {both}, {masked_tid, writes}, fetchers);
-      writes = both;
+      b_.emit(Opcode::kAlu, "ISETP", {both}, {masked_tid, combined.guard}, fetchers);
+      combined.guard = both;
     }
-    store(e, my_slot, writes, fetching_warps, std::max(1u, fetching_lanes / warps), combined);
-    fetched.move(threads * kWord);
-    combined.move(threads * kWord);
+    store(e, combined);
+    fetched.word += threads;
+    combined.word += threads;
   }
   barrier();
-  Place result = place(0, kWarpLanes, 1, 0);
+  Access result{kNoVReg, kNoVReg, 0, 0, places([&](std::uint32_t bytes, std::int64_t base) {
+                  return partials_.read(bytes, base);
+                })};
   for (auto& [at, e] : sums_) {
-    e = load(kNoVReg, kNoVReg, 0, 0, result);
-    result.move(warps * kWord);
+    result.word = partials_.words_before(at);
+    e = load(result);
   }
   return true;
 }
