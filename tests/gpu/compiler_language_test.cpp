@@ -164,6 +164,23 @@ TEST(ConvertLayout, LanesOfAWarpExchangeByShuffles) {
   EXPECT_EQ(n["BAR.SYNC.DEFER_BLOCKING"], 0);
 }
 
+/// #b with some bits of the register's and the lane's number changed for each other.
+std::string exchanged(const std::string& registers, const std::string& lanes) {
+  return "#ttg.linear<{register = " + registers + ", lane = " + lanes +
+         ", warp = [[128], [256]], block = []}>";
+}
+
+TEST(ConvertLayout, LanesExchangeThroughSharedMemoryWhereTwoOfTheirBitsComeFromRegisters) {
+  auto one = counts(converted(exchanged("[[4], [2]]", "[[1], [8], [16], [32], [64]]")));
+  EXPECT_EQ(one["SHFL.IDX"], 4);
+  EXPECT_EQ(one["STS.128"] + one["STS"] + one["NOP"], 0);
+  auto two = counts(converted(exchanged("[[4], [8]]", "[[1], [2], [16], [32], [64]]")));
+  EXPECT_EQ(two["SHFL.IDX"], 0);
+  EXPECT_GE(two["STS.128"] + two["STS"], 1);
+  EXPECT_GE(two["NOP"], 1);  // only the warp's own lanes wait for one another
+  EXPECT_EQ(two["BAR.SYNC.DEFER_BLOCKING"], 0);
+}
+
 const std::string kSum = R"(    %z = arith.constant dense<0.000000e+00> : tensor<512xf32, #b>
     %c0 = arith.constant 0 : i32
     %c512 = arith.constant 512 : i32

@@ -99,9 +99,20 @@ class Conversion {
   }
 
  private:
-  /// To other lanes or warps.
+  /// To other lanes or warps. Triton shuffles within warps unless two or more bits of the lane's
+  /// number come from the register's.
   std::vector<Element> moved(const std::vector<Element>& source) {
-    return from_.warps != to_.warps ? through_shared_memory(source) : by_shuffles(source);
+    constexpr std::size_t kMostFromRegisters = 1;
+    const bool shuffles = from_.warps == to_.warps && lanes_from_registers() <= kMostFromRegisters;
+    return shuffles ? by_shuffles(source) : through_shared_memory(source);
+  }
+  std::size_t lanes_from_registers() const {
+    const auto& own = from_.registers;
+    return static_cast<std::size_t>(
+        std::count_if(to_.lanes.begin(), to_.lanes.end(), [&](const kernel::Basis& lane) {
+          return std::find(own.begin(), own.end(), lane) != own.end() &&
+                 std::any_of(lane.begin(), lane.end(), [](auto step) { return step != 0; });
+        }));
   }
   /// The registers of a layout that hold no copies, in order.
   static std::vector<std::uint32_t> own_registers(const kernel::LinearLayout& layout) {
@@ -188,13 +199,25 @@ class Conversion {
     l_.use_shared(exchange.shared.bytes);
     std::vector<Element> result(to_.register_count());
     for (std::uint32_t round = 0; round < exchange.rounds; ++round) {
-      if (l_.take_shared_dirty()) l_.barrier();
+      if (round == 0) {
+        if (l_.take_shared_dirty()) l_.barrier();
+      } else {
+        meet();
+      }
       store(stored, exchange, source, round);
-      barrier_before_loads(l_);
+      meet();
       load(loaded, exchange, round, result);
     }
     for (std::uint32_t r = 0; r < result.size(); ++r) result[r] = result[r & ~to_.copy_registers()];
     return result;
+  }
+  /// All that have written or read: only the warp's own lanes, where no other warp wants of it.
+  void meet() {
+    if (from_.warps != to_.warps) {
+      barrier_before_loads(l_);
+    } else {
+      b_.emit(Opcode::kNop, "NOP", {}, {}).effect = MemoryEffect::kBarrier;
+    }
   }
   void store(const ExchangeSide& side, const kernel::ExchangeLayout& exchange,
              const std::vector<Element>& source, std::uint32_t round) {
