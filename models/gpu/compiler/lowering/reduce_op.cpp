@@ -201,8 +201,11 @@ bool Reduction::across_warps() {
   const std::uint32_t fetchers = std::min(partials, threads);
   const unsigned fetching_warps = (fetchers + kWarpLanes - 1) / kWarpLanes;
   const unsigned fetching_lanes = std::min<unsigned>(fetchers, kWarpLanes);
-  l_.use_shared(static_cast<std::int64_t>(partials) * 4 *
-                static_cast<std::int64_t>(op_.operands.size()));
+  std::int64_t bytes_of_result = 0;
+  for (const kernel::Value* v : op_.operands) {
+    bytes_of_result += (kernel::bit_width(v->type->dtype) + 7) / 8;
+  }
+  l_.use_shared(partials * bytes_of_result);
   if (l_.take_shared_dirty()) barrier();
 
   const VReg tid = l_.index_math().tid();
