@@ -19,7 +19,7 @@ struct L2Params {
   std::int64_t atomic_units = 2;
   std::int64_t hit_cycles = 100, miss_cycles = 60, fill_cycles = 20;
   double sectors_per_cycle = 1.75;
-  double atomic_cycles = 1.4;
+  double atomic_cycles = 1.4, float_atomic_cycles = 3.5;
 
   static constexpr auto schema() {
     using P = L2Params;
@@ -42,6 +42,8 @@ struct L2Params {
               "sectors of 32 B that a slice looks up a cycle", 0.1, 64),
         field("atomic_cycles", &P::atomic_cycles, U::kCycles,
               "an atomic unit is busy a sector and pass of an atomic", 0.1, 100),
+        field("float_atomic_cycles", &P::float_atomic_cycles, U::kCycles,
+              "from a pass of an atomic on floats to the next one over the same sector", 0.1, 100),
         field("atomic_units", &P::atomic_units, U::kCount,
               "units of a slice that perform atomics, each on 256 B of every so many", 1, 64)};
   }

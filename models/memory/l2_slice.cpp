@@ -16,11 +16,16 @@ std::uint64_t fractions(double cycles) {
   return static_cast<std::uint64_t>(std::lround(std::ldexp(cycles, kFraction)));
 }
 
-/// What an atomic unit owns at once, and the sectors of the first such piece of a block.
+/// What an atomic unit owns at once.
 constexpr std::uint32_t kUnitBytes = 256;
-constexpr std::uint32_t kUnitSectors = 0xff;
 
 std::uint32_t count(std::uint32_t mask) { return static_cast<std::uint32_t>(std::popcount(mask)); }
+
+/// Of an atomic.
+std::uint32_t passes(const engine::Message& m) {
+  return std::max<std::uint32_t>(count(BlockRequest::of(m.data).mask),
+                                 m.count & ~std::uint32_t{kFloatPasses});
+}
 
 std::uint32_t block_of(const engine::Message& m) {
   return static_cast<std::uint32_t>((m.address & 0xffff'ffff'ffff) / kBlockBytes);
@@ -50,6 +55,7 @@ L2Slice::L2Slice(const sc_core::sc_module_name& name, const L2Params& params, st
       far_reply_(far_reply),
       look_up_(fractions(1 / params.sectors_per_cycle)),
       atomic_(fractions(params.atomic_cycles)),
+      float_atomic_(fractions(std::max(params.atomic_cycles, params.float_atomic_cycles))),
       units_(static_cast<std::size_t>(params.atomic_units)),
       tags_(lines_of_a_slice(params), static_cast<std::uint32_t>(params.ways),
             static_cast<std::uint32_t>(params.dirty_ways)) {}
@@ -125,19 +131,39 @@ engine::Cycle L2Slice::occupy(std::uint32_t sectors, Cycle now) {
   return start >> kFraction;
 }
 
-/// Passes of an atomic in the units of its sectors, in order of arrival; returns the cycle after
-/// the last.
-engine::Cycle L2Slice::perform(std::uint32_t block, std::uint16_t mask, std::uint32_t operations,
-                               Cycle start) {
-  std::uint64_t last = start << kFraction;
+/// Work on a sector, in order of arrival: the unit is taken for as long as it `takes`, the sector
+/// `until_next`.
+void L2Slice::AtomicUnit::perform(std::uint64_t sector, std::uint64_t start, std::uint64_t takes,
+                                  std::uint64_t until_next) {
+  auto at =
+      std::find_if(last.begin(), last.end(), [&](const Sector& s) { return s.number == sector; });
+  if (at == last.end()) {
+    at = last.begin() + oldest;
+    oldest = (oldest + 1) % last.size();
+    *at = {sector, 0};
+  }
+  const std::uint64_t begin = std::max({start, next_free, at->free});
+  next_free = begin + takes;
+  at->free = begin + until_next;
+  busy += takes;
+}
+
+/// Passes of an atomic in the units of its sectors, as many over each; returns the cycle after the
+/// last.
+engine::Cycle L2Slice::perform(const Message& m, const BlockRequest& r, Cycle start) {
   constexpr std::uint32_t kPieces = kBlockBytes / kUnitBytes;
-  for (std::uint32_t piece = 0; piece < kPieces; ++piece) {
-    const std::uint32_t sectors = count(mask >> piece * (kUnitBytes / kSectorBytes) & kUnitSectors);
-    if (sectors == 0) continue;
-    const std::uint64_t time = operations * atomic_ * sectors / count(mask);
-    AtomicUnit& unit = units_[(block * kPieces + piece) % units_.size()];
-    unit.next_free = std::max(start << kFraction, unit.next_free) + time;
-    unit.busy += time;
+  constexpr std::uint32_t kSectorsOfPiece = kUnitBytes / kSectorBytes;
+  const std::uint64_t all = passes(m), sectors = count(r.mask);
+  const std::uint64_t takes = all * atomic_ / sectors;
+  const std::uint64_t until_next =
+      (m.count & kFloatPasses) != 0 ? all * float_atomic_ / sectors : takes;
+  std::uint64_t last = start << kFraction;
+  for (std::uint32_t mask = r.mask; mask != 0; mask &= mask - 1) {
+    const auto sector = static_cast<std::uint32_t>(std::countr_zero(mask));
+    const std::uint32_t piece = block_of(m) * kPieces + sector / kSectorsOfPiece;
+    AtomicUnit& unit = units_[piece % units_.size()];
+    unit.perform(std::uint64_t{piece} * kSectorsOfPiece + sector, start << kFraction, takes,
+                 until_next);
     last = std::max(last, unit.next_free);
   }
   return last >> kFraction;
@@ -250,8 +276,10 @@ void L2Slice::write(const Message& m, Cycle now) {
 void L2Slice::atomic(const Message& m, Cycle now) {
   const BlockRequest r = BlockRequest::of(m.data);
   const std::uint32_t block = block_of(m);
-  const std::uint32_t operations = std::max<std::uint32_t>(count(r.mask), m.count);
   const bool reduce = m.kind == kReduce || m.kind == kFarReduce;
+  // Where no lane wants a result, two of the lanes on an address come as one sector.
+  const std::uint32_t operations =
+      reduce ? std::max(count(r.mask), (passes(m) + 1) / 2) : passes(m);
   (reduce ? counters_.red : counters_.atom) += operations;
   if (!is_home(r)) {
     counters_.hit += operations;
@@ -262,7 +290,7 @@ void L2Slice::atomic(const Message& m, Cycle now) {
     return;
   }
   const Cycle start = occupy(operations, now);
-  const Cycle done = perform(block, r.mask, operations, start);
+  const Cycle done = perform(m, r, start);
   L2Tags::Victims victims;
   const L2Tags::Read found = tags_.read(r.place, block, r.mask, victims);
   const std::uint16_t copied = tags_.write(r.place, block, r.mask, victims);

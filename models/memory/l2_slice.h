@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <systemc>
 
@@ -51,8 +52,9 @@ struct BlockRequest {
 /// * dirty data goes to memory when its line leaves, or when its set has too many dirty lines.
 ///
 /// A slice looks up `sectors_per_cycle` in order of arrival; fills cost no look-ups. An atomic is
-/// then performed by the unit of its 256 B, pass after pass, in order of arrival. All follows
-/// from messages by time stamps: a slice is never ticked. Not modelled: a limit on misses under
+/// then performed by the unit of its 256 B, pass after pass, in order of arrival; one that adds
+/// floats keeps its sector longer than the unit, which goes on with others. All follows from
+/// messages by time stamps: a slice is never ticked. Not modelled: a limit on misses under
 /// way, byte masks within a sector, compression, residency hints (evict_first and the like), ECC, a
 /// clock of its own, an order of write-backs beyond LRU.
 class L2Slice : public sc_core::sc_module, public engine::Component {
@@ -84,7 +86,7 @@ class L2Slice : public sc_core::sc_module, public engine::Component {
 
   bool is_home(const BlockRequest& r) const { return r.home == index_; }
   Cycle occupy(std::uint32_t sectors, Cycle now);
-  Cycle perform(std::uint32_t block, std::uint16_t mask, std::uint32_t operations, Cycle start);
+  Cycle perform(const Message& m, const BlockRequest& r, Cycle start);
   void read(const Message& m, Cycle now);
   void write(const Message& m, Cycle now);
   void atomic(const Message& m, Cycle now);
@@ -100,10 +102,18 @@ class L2Slice : public sc_core::sc_module, public engine::Component {
   L2Params params_;
   std::uint32_t index_, other_, id_ = 0;
   Cycle far_reply_;
-  std::uint64_t look_up_, atomic_;  ///< a sector takes, in fractions of a cycle
-  std::uint64_t next_free_ = 0;     ///< of the look-up pipeline, in fractions of a cycle
+  std::uint64_t look_up_, atomic_, float_atomic_;  ///< a sector takes, in fractions of a cycle
+  std::uint64_t next_free_ = 0;  ///< of the look-up pipeline, in fractions of a cycle
   struct AtomicUnit {
     std::uint64_t next_free = 0, busy = 0;  ///< in fractions of a cycle
+    struct Sector {
+      std::uint64_t number = ~std::uint64_t{0}, free = 0;
+    };
+    std::array<Sector, 4> last{};  ///< the sectors that it worked on last
+    std::uint32_t oldest = 0;
+
+    void perform(std::uint64_t sector, std::uint64_t start, std::uint64_t takes,
+                 std::uint64_t until_next);
   };
   std::vector<AtomicUnit> units_;
   L2Tags tags_;

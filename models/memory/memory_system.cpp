@@ -53,6 +53,7 @@ MemoryParams at_clock(const MemoryParams& params, double nominal_hz, double hz) 
   };
   p.l2.sectors_per_cycle *= more;
   p.l2.atomic_cycles /= more;
+  p.l2.float_atomic_cycles /= more;
   scale(p.coalescer.bytes_per_cycle);
   scale(p.requests.destination_bytes_per_cycle);
   scale(p.replies.source_bytes_per_cycle);

@@ -30,7 +30,7 @@ inline constexpr std::uint32_t kNoReply = ~0u;
 enum Kind : std::uint16_t {
   kRead = 1,
   kWrite,
-  kAtomic,  ///< performed at the slice; `count`: passes over its sectors, one at least over each
+  kAtomic,  ///< performed at the slice; `count`: passes over its sectors (kFloatPasses)
   kReadDone,
   kWriteDone,
   kAtomicDone,
@@ -43,6 +43,10 @@ enum Kind : std::uint16_t {
   kFarReduce,
   kFarInvalidate,  ///< home slice to the other half's copy: these sectors were written
 };
+
+/// `count` of an atomic: its passes over all its sectors, at least one over each; with this bit
+/// set they add floats.
+inline constexpr std::uint16_t kFloatPasses = 0x8000;
 
 /// Sectors in a request or response.
 inline std::uint32_t sectors(const engine::Message& m) {

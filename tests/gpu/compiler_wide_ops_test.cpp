@@ -154,7 +154,7 @@ TEST(LowerAtomics, SumsOfFloatsTakeFourElementsAtOnce) {
     %true = arith.constant dense<true> : tensor<512xi1, #b>
     %old = tt.atomic_rmw fadd, relaxed, gpu, %fp, %x, %true : (tensor<512x!tt.ptr<f32>, #b>, tensor<512xf32, #b>, tensor<512xi1, #b>) -> tensor<512xf32, #b>
 )"));
-  EXPECT_EQ(n["RED.E"], 1);
+  EXPECT_EQ(n["RED.E.ADD.F"], 1);
 }
 
 TEST(LowerAtomics, ALockIsTakenByALoopOfSwaps) {

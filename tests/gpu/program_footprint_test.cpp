@@ -160,7 +160,6 @@ TEST(Footprint, AtomicsCountTheLanesThatShareAnAddress) {
   f.touch(a, 0, 0, out);
   ASSERT_EQ(out.count, 1u);
   EXPECT_EQ(out.requests[0].passes, 5 + 1 + 1 + 1);  // of four sectors
-  EXPECT_EQ(out.requests[0].paired_passes, 3 + 1 + 1 + 1);
   EXPECT_EQ(out.sectors, 4u);
 }
 

@@ -422,6 +422,20 @@ TEST(MemorySystem, serialises_atomics_on_one_address_at_its_slice) {
   EXPECT_NEAR(static_cast<double>(end), 1000 * 4 * 1.4 + 500, 300);
 }
 
+TEST(MemorySystem, lets_sums_of_floats_over_one_sector_wait_for_one_another) {
+  const std::uint64_t near = address_in_half(0);
+  const auto cycles = [&](std::uint16_t mask, std::uint16_t count) {
+    Bench b(params(), 1, 1000, [&](std::uint32_t) {
+      return list(std::vector<Access>(1000, Access{near, mask, kReduce, count}));
+    });
+    return static_cast<double>(b.run());
+  };
+  EXPECT_NEAR(cycles(0b1, 2), 1000 * 2 * 1.4 + 500, 300);
+  EXPECT_NEAR(cycles(0b1, kFloatPasses | 2), 1000 * 2 * 3.5 + 500, 300);
+  EXPECT_NEAR(cycles(0b11, kFloatPasses | 2), 1000 * 3.5 + 500, 300);    // two chains at once
+  EXPECT_NEAR(cycles(0b1111, kFloatPasses | 4), 1000 * 5.6 + 500, 300);  // the unit is the limit
+}
+
 /// Cycles for 1000 atomics of two sectors, 1.4 cycles a sector, the second `apart` sectors away.
 double two_sectors(unsigned apart) {
   const std::uint64_t near = address_in_half(0);

@@ -120,6 +120,10 @@ void set_async_fields(const Instruction& in, const TensorParams& tensor, IssueWo
                                            std::min<std::uint8_t>(in.extra_passes, kWideCopy - 1));
       if (in.width >= kBypassBytes) w.action = Action::kCopyBypass;
       break;
+    case Action::kAtomic:
+    case Action::kReduction:
+      w.passes = in.mnemonic.find(".ADD.F") != std::string::npos;
+      break;
     case Action::kCopyWait:
     case Action::kWgWait:
     case Action::kBoxWait:

@@ -72,7 +72,7 @@ struct IssueWord {
   std::uint8_t wait_mask = 0;
   std::uint8_t sets : 4 = kNoScoreboard, reads : 4 = kNoScoreboard;
   /// kMio: wavefronts of the data stage. kCopyWait, kWgWait, kBoxWait: groups that may be under
-  /// way. kCopy, kCopyBypass: bytes a lane.
+  /// way. kCopy, kCopyBypass: bytes a lane. kAtomic, kReduction: 1 if it adds floats, else 0.
   std::uint8_t passes = 1;
   Branch branch : 4 = Branch::kAlways;
   bool last_of_site : 1 = false;  ///< the site's occurrence ends with this instruction

@@ -117,10 +117,10 @@ void Lsu::count(Action action, const WarpFootprint& f) {
 }
 
 std::uint32_t Lsu::access(Action action, const WarpRef& who, const WarpFootprint& footprint,
-                          std::uint32_t served, std::uint32_t now) {
+                          std::uint32_t served, std::uint32_t now, bool adds_floats) {
   if (footprint.count == 0) return served + 1;
   const std::uint32_t id = take(accesses_, free_accesses_);
-  accesses_[id] = {who, action, 0, 0, 0};
+  accesses_[id] = {who, action, 0, 0, 0, adds_floats ? memory::kFloatPasses : std::uint16_t{0}};
   return begin(id, footprint, served, now);
 }
 
@@ -141,7 +141,7 @@ std::uint32_t Lsu::copy(Action action, const WarpRef& who, const WarpFootprint& 
     bytes = wavefronts * memory::kLineBytes;
   }
   const std::uint32_t id = take(accesses_, free_accesses_);
-  accesses_[id] = {who, action, static_cast<std::uint16_t>(bytes), 0, 0};
+  accesses_[id] = {who, action, static_cast<std::uint16_t>(bytes), 0, 0, 0};
   return begin(id, f, served, now);
 }
 
@@ -197,7 +197,7 @@ void Lsu::serve(std::uint32_t access, const Requests& f, std::uint32_t start, st
   std::uint32_t at = std::max(start, now);
   for (std::uint32_t i = 0; i < f.count; ++i) {
     const SectorRequest& r = f.first[i];
-    std::uint32_t passes = action == Action::kReduction ? r.paired_passes : r.passes;
+    std::uint32_t passes = r.passes;
     auto left = static_cast<std::uint32_t>(std::popcount(r.sectors));
     for_each_part(r, [&](std::uint64_t address, std::uint32_t sectors) {
       if (action == Action::kLoad || action == Action::kCopy) {
@@ -207,7 +207,8 @@ void Lsu::serve(std::uint32_t access, const Requests& f, std::uint32_t start, st
       } else {
         if (action != Action::kStore) l1_.drop(address);
         if (action == Action::kStore && f.whole) store_part(address, sectors);
-        send(access, address, sectors, take_share(passes, left, sectors), at, access);
+        const std::uint16_t share = take_share(passes, left, sectors);
+        send(access, address, sectors, share | accesses_[access].pass_kind, at, access);
       }
     });
     if (at + 1 < tag_stage_free_) ++at;

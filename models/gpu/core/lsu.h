@@ -93,7 +93,7 @@ class Lsu {
   /// A global access that the MIO serves at `served`. Returns the cycle of its result when that is
   /// known (all hits, or no active lane), else kBlocked: a completion will come.
   std::uint32_t access(Action action, const WarpRef& who, const WarpFootprint& footprint,
-                       std::uint32_t served, std::uint32_t now);
+                       std::uint32_t served, std::uint32_t now, bool adds_floats = false);
 
   /// What an asynchronous copy moves a lane, and the wavefronts of its write to shared memory
   /// beyond the fewest.
@@ -145,6 +145,7 @@ class Lsu {
     Action action = Action::kLoad;
     std::uint16_t copied = 0;  // bytes that a copy writes to shared memory
     std::uint32_t left = 0, ready = 0;
+    std::uint16_t pass_kind = 0;  // of an atomic's messages: 0, or kFloatPasses
   };
   /// A load's message that has left, by its tag: as few as lines may be outstanding, so that the L1
   /// can name them. (The messages of stores and atomics are tagged with the access.)

@@ -83,6 +83,7 @@ void SubCore::issue_global(std::uint32_t w, const IssueWord& in, std::uint32_t n
   if (in.last_of_site) ++site(w, in.site).next;
   const bool copies = in.action == Action::kCopy || in.action == Action::kCopyBypass;
   const bool stores = in.action != Action::kLoad && !copies;
+  const bool is_atomic = in.action == Action::kAtomic || in.action == Action::kReduction;
   const std::uint32_t passes = stores ? sm_.lsu.passes(f) : 0u;
   const std::uint32_t served = sm_.lsu.enter_mio(index_, now, passes);
   raise(v, in.reads, served + cycles(sm_.params.mio.read_latency), false);
@@ -93,7 +94,8 @@ void SubCore::issue_global(std::uint32_t w, const IssueWord& in, std::uint32_t n
   }
   const WarpRef who{age_[w], static_cast<std::uint8_t>(index_), static_cast<std::uint8_t>(w),
                     in.sets, v.block};
-  const std::uint32_t done = sm_.lsu.access(in.action, who, f, served, now);
+  const std::uint32_t done =
+      sm_.lsu.access(in.action, who, f, served, now, is_atomic && in.passes != 0);
   raise(v, in.sets, done, true);
   if (in.action == Action::kStore || in.action == Action::kReduction) {
     if (done == kBlocked) {

@@ -23,7 +23,7 @@ void add_run(std::uint64_t first, std::uint64_t last, WarpFootprint& out) {
     const auto low = static_cast<unsigned>((from - line) / kSectorBytes);
     const auto high = static_cast<unsigned>((to - line) / kSectorBytes);
     const auto mask = static_cast<std::uint16_t>((2u << high) - (1u << low));
-    out.requests[out.count++] = {line, mask, 1, 1};
+    out.requests[out.count++] = {line, mask, 1};
   }
   out.sectors = static_cast<std::uint32_t>(last / kSectorBytes - first / kSectorBytes + 1);
   out.lines = static_cast<std::uint32_t>(last / kLineBytes - first / kLineBytes + 1);
@@ -83,7 +83,7 @@ void add_lanes(const std::uint64_t* address, unsigned lanes, std::uint32_t bytes
   }
   out.lines = count;
   for (unsigned i = 0; i < count;) {
-    SectorRequest request{lines[i].number * kLineBytes, 0, 1, 1};
+    SectorRequest request{lines[i].number * kLineBytes, 0, 1};
     const std::uint64_t begin = lines[i].number;
     for (; i < count && lines[i].number < begin + 4; ++i) {
       request.sectors |=
@@ -98,7 +98,7 @@ void add_lanes(const std::uint64_t* address, unsigned lanes, std::uint32_t bytes
 void count_passes(std::uint64_t* address, unsigned lanes, WarpFootprint& out) {
   std::sort(address, address + lanes);
   SectorRequest* request = out.requests.data();
-  for (std::uint32_t r = 0; r < out.count; ++r) request[r].passes = request[r].paired_passes = 0;
+  for (std::uint32_t r = 0; r < out.count; ++r) request[r].passes = 0;
   for (unsigned i = 0; i < lanes;) {
     const std::uint64_t sector = address[i] / kSectorBytes;
     unsigned most = 0;
@@ -109,7 +109,6 @@ void count_passes(std::uint64_t* address, unsigned lanes, WarpFootprint& out) {
     }
     while (sector * kSectorBytes >= request->address + kWindowBytes) ++request;
     request->passes = static_cast<std::uint16_t>(request->passes + most);
-    request->paired_passes = static_cast<std::uint16_t>(request->paired_passes + (most + 1) / 2);
   }
 }
 
@@ -386,7 +385,6 @@ void Footprint::touch(const exec::Access& access, unsigned warp, unsigned vector
     finish(active, bytes_, out);
     if (!atomic) return;
     out.requests[0].passes = static_cast<std::uint16_t>(out.lanes);
-    out.requests[0].paired_passes = static_cast<std::uint16_t>((out.lanes + 1) / 2);
   }
 }
 

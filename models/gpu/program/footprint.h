@@ -20,8 +20,6 @@ struct SectorRequest {
   /// Atomics: for each sector the largest number of lanes on one address, summed; else 1. Sectors
   /// share no pass.
   std::uint16_t passes = 0;
-  /// The same if a pass takes two of the lanes on an address: where none of them wants a result.
-  std::uint16_t paired_passes = 0;
 };
 
 /// What one warp instruction touches, in ascending order of addresses. Holds no heap memory.

@@ -74,10 +74,17 @@ class Atomic {
   /// From sm_90 on, floating-point sums take as many elements at once as a load would.
   bool adds_vectors(bool swaps) const {
     constexpr int kFirst = 90;
-    constexpr std::int64_t kFloatSum = 5;  // "fadd", as the op numbers its operations
-    return !swaps && !used_ && l_.capability() >= kFirst &&
-           op_.int_attr("atomic_rmw_op") == kFloatSum &&
+    return !swaps && !used_ && l_.capability() >= kFirst && adds_floats() &&
            kernel::bit_width(op_.result()->type->dtype) <= 32;
+  }
+  bool adds_floats() const {
+    constexpr std::int64_t kFloatSum = 5;  // "fadd", as the op numbers its operations
+    return op_.int_attr("atomic_rmw_op") == kFloatSum;
+  }
+  std::string_view mnemonic(bool swaps, bool returns) const {
+    if (swaps) return "ATOMG.E.CAS";
+    if (adds_floats()) return returns ? "ATOMG.E.ADD.F" : "RED.E.ADD.F";
+    return returns ? "ATOMG.E" : "RED.E";
   }
 
   Element perform(std::uint32_t number, VReg guard, const std::vector<VReg>& words, bool swaps) {
@@ -101,11 +108,8 @@ class Atomic {
       if (old.size() > 1) b_.code().tie(old);
     }
     MachineInstruction& i =
-        b_.emit(returns ? Opcode::kAtom : Opcode::kRed,
-                swaps     ? "ATOMG.E.CAS"
-                : returns ? "ATOMG.E"
-                          : "RED.E",
-                {}, {at.low, at.high, l_.descriptor()}, static_cast<std::uint32_t>(at.immediate));
+        b_.emit(returns ? Opcode::kAtom : Opcode::kRed, mnemonic(swaps, returns), {},
+                {at.low, at.high, l_.descriptor()}, static_cast<std::uint32_t>(at.immediate));
     i.defs.assign(old.begin(), old.end());
     i.uses.insert(i.uses.end(), words.begin(), words.end());
     i.guard = guard;
