@@ -32,6 +32,27 @@ TEST(SubCore, TwoWarpsFillEachOthersGaps) {
   EXPECT_EQ(rig.sub(1).active_cycles(), 41u);
 }
 
+/// Cycles from the first to the last of `n` instructions of each of four warps of one sub-core.
+std::uint64_t fma_cycles(const std::vector<std::string>& mnemonics, int n) {
+  std::vector<Instruction> code;
+  for (int i = 0; i < n; ++i) {
+    code.push_back(op(Opcode::kFma));
+    code.back().mnemonic = mnemonics[static_cast<std::size_t>(i) % mnemonics.size()];
+  }
+  Rig rig(program(code, 16));
+  rig.params.pipes.fma_interval = 1;
+  rig.params.pipes.imad_interval = 2;
+  rig.run();
+  return rig.sub(0).active_cycles();
+}
+
+TEST(SubCore, OneHalfOfTheFmaPipeMultipliesIntegers) {
+  EXPECT_NEAR(static_cast<double>(fma_cycles({"FFMA"}, 100)), 400, 12);
+  EXPECT_NEAR(static_cast<double>(fma_cycles({"IMAD"}, 100)), 800, 12);
+  EXPECT_NEAR(static_cast<double>(fma_cycles({"IMAD.WIDE"}, 100)), 1600, 12);
+  EXPECT_NEAR(static_cast<double>(fma_cycles({"IMAD", "FFMA"}, 100)), 400, 30);  // the other half
+}
+
 TEST(SubCore, TheSpecialFunctionUnitTakesOneWarpEveryEightCycles) {
   Rig rig(program(repeat(op(Opcode::kMufu), 6)));
   rig.params.pipes.xu_interval = 8;

@@ -165,6 +165,10 @@ IssueWord issue_word(const Instruction& in, const TensorParams& tensor) {
   w.target = in.op == Opcode::kBra ? static_cast<std::uint16_t>(in.target) : in.copy;
   w.line = static_cast<std::uint16_t>(in.line);
   w.by_site = in.op == Opcode::kExit && in.site != kNoSite;
+  if (c.port == Port::kFma && in.mnemonic.starts_with("IMAD")) {
+    w.port = Port::kImad;
+    w.passes = in.mnemonic.starts_with("IMAD.WIDE") ? 2 : 1;
+  }
   set_async_fields(in, tensor, w);
   return w;
 }

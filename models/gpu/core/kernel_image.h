@@ -13,7 +13,8 @@ namespace xpusim::gpu {
 
 /// Where instructions of a sub-core compete for issue.
 enum class Port : std::uint8_t {
-  kFma,
+  kFma,   ///< either half of the FMA pipe
+  kImad,  ///< its half that multiplies integers
   kAlu,
   kFp64,
   kXu,
@@ -73,6 +74,7 @@ struct IssueWord {
   std::uint8_t sets : 4 = kNoScoreboard, reads : 4 = kNoScoreboard;
   /// kMio: wavefronts of the data stage. kCopyWait, kWgWait, kBoxWait: groups that may be under
   /// way. kCopy, kCopyBypass: bytes a lane. kAtomic, kReduction: 1 if it adds floats, else 0.
+  /// kImad (the port): how often it takes the interval.
   std::uint8_t passes = 1;
   Branch branch : 4 = Branch::kAlways;
   bool last_of_site : 1 = false;  ///< the site's occurrence ends with this instruction

@@ -12,7 +12,8 @@ namespace xpusim::gpu {
 
 /// Issue intervals and latencies of the arithmetic pipes of one sub-core, in SM cycles.
 struct PipeParams {
-  std::int64_t fma_interval = 1, alu_interval = 2, fp64_interval = 2, xu_interval = 8;
+  std::int64_t fma_interval = 1, imad_interval = 2, alu_interval = 2, fp64_interval = 2,
+               xu_interval = 8;
   std::int64_t tensor_interval = 2, uniform_interval = 1;
   std::int64_t xu_latency = 18, xu_queue = 4, fp64_latency = 8;
 
@@ -20,6 +21,11 @@ struct PipeParams {
     using config::field, config::Unit;
     using P = PipeParams;
     return std::tuple{
+        field(
+            "imad_interval", &P::imad_interval, Unit::kCycles,
+            "integer multiply-adds; twice for wide products. Longer than fma_interval: one half of "
+            "the FMA pipe takes them, the other only floats",
+            1, 64),
         field("fma_interval", &P::fma_interval, Unit::kCycles,
               "cycles between two FMA-pipe instructions of a sub-core", 1, 64),
         field("alu_interval", &P::alu_interval, Unit::kCycles,

@@ -21,6 +21,8 @@ std::uint32_t cycles(std::int64_t v) { return static_cast<std::uint32_t>(v); }
 SubCore::SubCore(SmShared& sm, std::uint32_t index_of_sm)
     : code_(sm.image.code.data()),
       executed_(sm.profile.executed.data()),
+      imad_interval_(cycles(sm.params.pipes.imad_interval)),
+      float_half_free_(sm.params.pipes.imad_interval > sm.params.pipes.fma_interval ? 0 : kBlocked),
       xu_starts_(static_cast<std::size_t>(sm.params.pipes.xu_queue)),
       tensor_(sm.params.tensor),
       async_(sm.image.is_async ? kWarpsOfSubCore : 0),
@@ -203,6 +205,21 @@ SubCore::PortWait SubCore::port_wait(std::uint32_t w, std::uint32_t held, std::u
   return {reason, taken, free};
 }
 
+/// Each half of the FMA pipe takes an instruction as long as an integer multiply-add; floats go to
+/// the half that has no multiplier for integers, as long as it is free.
+void SubCore::take_fma(const IssueWord& in, std::uint32_t now) {
+  std::uint32_t& imad_free = port_free_[index(Port::kImad)];
+  if (in.port == Port::kFma && float_half_free_ <= now) {
+    float_half_free_ = now + imad_interval_;
+  } else {
+    interval_[index(Port::kImad)] =
+        in.port == Port::kImad ? imad_interval_ * in.passes : imad_interval_;
+    imad_free = now + interval_[index(Port::kImad)];
+  }
+  const std::uint32_t either = std::min(float_half_free_, imad_free);
+  set_port(Port::kFma, std::max(now + interval_[index(Port::kFma)], either));
+}
+
 void SubCore::issue(std::uint32_t w, std::uint32_t now) {
   Warp& v = warps_[w];
   const IssueWord in = code_[v.pc];
@@ -211,6 +228,7 @@ void SubCore::issue(std::uint32_t w, std::uint32_t now) {
   checksum_ = checksum_ * 0x9E3779B97F4A7C15ull + ((static_cast<std::uint64_t>(now) << 24) ^
                                                    (static_cast<std::uint64_t>(w) << 16) ^ v.pc);
   set_port(in.port, now + interval_[index(in.port)]);
+  if (in.port <= Port::kImad) take_fma(in, now);
   std::uint32_t next = now + in.stall;
   Stall why = Stall::kWait;
   std::uint32_t target = v.pc + 1u;

@@ -195,6 +195,7 @@ class SubCore {
   void check_scoreboards(std::uint32_t w);
   void raise(Warp& v, std::uint32_t scoreboard, std::uint32_t until, bool is_long);
   Stall port_reason(Port port, std::uint32_t w) const;
+  void take_fma(const IssueWord& in, std::uint32_t now);
   void set_port(Port port, std::uint32_t free) {
     port_free_[static_cast<std::size_t>(port)] = free;
   }
@@ -244,6 +245,7 @@ class SubCore {
   std::uint64_t* executed_;
   alignas(64) std::array<std::uint32_t, kWarpsOfSubCore> age_{};
   std::array<std::uint32_t, kPorts> interval_{};
+  std::uint32_t imad_interval_, float_half_free_ = 0;  // of the halves of the FMA pipe
   std::array<std::uint32_t, static_cast<std::size_t>(Opcode::kCount)> latency_{};
   std::vector<std::uint32_t> xu_starts_;  // when the special-function unit began the last ones
   std::uint32_t xu_next_ = 0, xu_free_ = 0;
