@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "sim/run/tool.h"
 #include "sim/run/trust.h"
@@ -224,6 +226,11 @@ Json to_json(const Report& report) {
 Expected<void> check_writable(const std::string& path) {
   std::error_code ec;
   if (fs::is_directory(path, ec)) return fail({path, 0, 0}, "cannot write: this is a folder");
+  constexpr std::array<std::string_view, 5> kRead{".yaml", ".yml", ".ttir", ".ttgir", ".mlir"};
+  const std::string kind = fs::path(path).extension().string();
+  if (fs::exists(path, ec) && std::find(kRead.begin(), kRead.end(), kind) != kRead.end())
+    return fail({path, 0, 0},
+                fmt::format("cannot write: this is a {} file, which runs read", kind));
   const fs::path folder = fs::path(path).parent_path();
   const std::string in = folder.empty() ? "." : folder.string();
   if (!fs::is_directory(in, ec))

@@ -183,6 +183,8 @@ TEST(WrongInput, OutputsThatCannotBeWrittenAreSaidBeforeTheRun) {
   expect_one_message(run(launch(), "h200", "--json /no/such/folder/r.json"), 2,
                      "there is no folder");
   expect_one_message(run(launch(), "h200", "--json /tmp"), 2, "this is a folder");
+  expect_one_message(run(launch(), "h200", "--json " + temporary("out.ttir", "module {}")), 2,
+                     "which runs read");
   expect_one_message(run(launch(), "h200", "--json ''"), 2, "--json");
   expect_one_message(run(launch(), "h200", "--json /tmp/x.pftrace --trace /tmp/x.pftrace"), 2,
                      "cannot be one file");
