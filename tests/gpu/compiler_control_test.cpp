@@ -86,6 +86,30 @@ TEST(Control, AResultThatIsReadFirstNeedsNoReadScoreboard) {
   EXPECT_EQ(code[0].reads, kNoScoreboard);
 }
 
+TEST(Control, LoadsReadTheirAddressesBeforeLaterLoadsOverwriteThem) {
+  std::vector<Instruction> code = {make(Opcode::kLdg, {4}, {0, 1}), make(Opcode::kLdg, {5}, {0, 1}),
+                                   make(Opcode::kLdg, {0}, {0, 1}), make(Opcode::kFma, {1}, {6, 6}),
+                                   make(Opcode::kFma, {7}, {4, 5})};
+  set_control(code, params());
+  EXPECT_EQ(code[2].wait_mask, 0);  // in order
+  EXPECT_NE(code[1].reads, kNoScoreboard);
+  EXPECT_NE(code[3].wait_mask & 1u << code[1].reads, 0);  // the FMA pipe may be ahead of them
+}
+
+TEST(Control, WhatStandsForAReadIsNotTheResultsOwnScoreboard) {
+  std::vector<Instruction> code;
+  for (std::uint16_t r = 0; r < 8; ++r) {
+    const auto address = static_cast<std::uint16_t>(20 + 2 * r);
+    code.push_back(make(Opcode::kLdg, {r}, {address}));
+    code.push_back(make(Opcode::kFma, {address}, {50, 50}));
+  }
+  for (std::uint16_t r = 0; r < 8; ++r) code.push_back(make(Opcode::kFma, {60}, {r, r}));
+  set_control(code, params());
+  for (const Instruction& i : code) {
+    if (i.op == Opcode::kLdg) EXPECT_NE(i.reads, i.sets);
+  }
+}
+
 TEST(Control, AnOverwriteWaitsForTheResultStillUnderWay) {
   std::vector<Instruction> code = {make(Opcode::kLdg, {4}, {0, 1}), make(Opcode::kAlu, {4}, {2})};
   set_control(code, params());
