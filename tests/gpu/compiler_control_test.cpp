@@ -91,9 +91,9 @@ TEST(Control, LoadsReadTheirAddressesBeforeLaterLoadsOverwriteThem) {
                                    make(Opcode::kLdg, {0}, {0, 1}), make(Opcode::kFma, {1}, {6, 6}),
                                    make(Opcode::kFma, {7}, {4, 5})};
   set_control(code, params());
-  EXPECT_EQ(code[2].wait_mask, 0);  // in order
-  EXPECT_NE(code[1].reads, kNoScoreboard);
-  EXPECT_NE(code[3].wait_mask & 1u << code[1].reads, 0);  // the FMA pipe may be ahead of them
+  EXPECT_EQ(code[2].wait_mask, 0);                        // in order
+  EXPECT_EQ(code[1].reads, kNoScoreboard);                // code[2] reads after it
+  EXPECT_NE(code[3].wait_mask & 1u << code[2].reads, 0);  // the FMA pipe may be ahead
 }
 
 TEST(Control, WhatStandsForAReadIsNotTheResultsOwnScoreboard) {
@@ -106,7 +106,7 @@ TEST(Control, WhatStandsForAReadIsNotTheResultsOwnScoreboard) {
   for (std::uint16_t r = 0; r < 8; ++r) code.push_back(make(Opcode::kFma, {60}, {r, r}));
   set_control(code, params());
   for (const Instruction& i : code) {
-    if (i.op == Opcode::kLdg) EXPECT_NE(i.reads, i.sets);
+    EXPECT_TRUE(i.op != Opcode::kLdg || i.reads != i.sets);
   }
 }
 

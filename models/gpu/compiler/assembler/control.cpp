@@ -172,9 +172,12 @@ class Control {
     for (std::size_t later = at_ + 1; later < code_.size() && !sources.empty(); ++later) {
       const Instruction& next = code_[later];
       if (share(next.src, i.dst)) return false;
-      if (!share(next.dst, sources)) continue;
-      if (!in_order(i.op) || !in_order(next.op)) return true;
-      std::erase_if(sources, [&](auto r) { return share({r}, next.dst); });
+      const bool behind = in_order(i.op) && in_order(next.op);
+      // What reads a source after this instruction stands for both.
+      std::erase_if(sources, [&](auto r) {
+        return behind && (share({r}, next.dst) || share({r}, next.src));
+      });
+      if (share(next.dst, sources)) return true;
     }
     return false;
   }
