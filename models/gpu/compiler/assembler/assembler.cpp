@@ -105,6 +105,7 @@ void assemble(MachineCode code, const CompilerParams& params, Program& program) 
   simplify(code);
   contract(code);
   simplify(code);
+  choose_addresses(code);
   hoist(code);
   simplify(code);
   balance_pipes(code);

@@ -18,6 +18,11 @@ void simplify(MachineCode& code);
 void hoist(MachineCode& code);
 /// Contracts products that only sums use into fused multiply-adds, as PTX's default allows.
 void contract(MachineCode& code);
+/// Adds an index that only one address scales to a pointer parameter in halves, on the ALU pipe
+/// from a uniform register (LEA, LEA.HI.X.SX32); what several addresses share stays a wide
+/// multiply-add each (IMAD.WIDE). So do 302 of 303 single indices, and all 80 shared ones of
+/// programs of one block, in the listings of torch.compile's pointwise kernels.
+void choose_addresses(MachineCode& code);
 /// Moves integer work from the ALU pipe to the FMA pipe (IMAD.SHL, IMAD.MOV, VIADD) while the
 /// former is clearly the busier.
 void balance_pipes(MachineCode& code);

@@ -206,7 +206,7 @@ Address IndexMath::address_of(const Element& index, ScalarId base, std::int64_t 
   if (index.high == kNoVReg) {
     b_.emit(Opcode::kFma, "IMAD.WIDE", {a, b}, {index.reg, low, high}, scale);
   } else {
-    b_.emit(Opcode::kAlu, "LEA", {a}, {index.reg, low}, scale);
+    b_.emit(Opcode::kAlu, "LEA.CO", {a}, {index.reg, low}, scale);
     b_.emit(Opcode::kAlu, "LEA.HI.X", {b}, {index.reg, index.high, high, a}, scale);
   }
   addresses_[key] = {a, b};

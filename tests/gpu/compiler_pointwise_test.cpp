@@ -1,0 +1,62 @@
+// What the compiler makes of pointwise kernels: rules of LLVM and of the vendor's assembler that
+// listings of torch.compile's kernels show, on a few ops each; instruction counts worked out by
+// hand.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "models/gpu/compiler/assembler/assembler.h"
+#include "models/gpu/compiler/lowering/builder.h"
+#include "tests/gpu/compiler_text.h"
+
+namespace xpusim::gpu {
+namespace {
+
+constexpr const char* kHead =
+    R"(#b = #ttg.blocked<{sizePerThread = [2], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+  tt.func public @k(%f: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %g: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %h: !tt.ptr<bf16> {tt.divisibility = 16 : i32}, %i: !tt.ptr<i32> {tt.divisibility = 16 : i32}, %l: !tt.ptr<i64> {tt.divisibility = 16 : i32}, %n: i32) {
+    %c256 = arith.constant 256 : i32
+    %pid = tt.get_program_id x : i32
+    %o = arith.muli %pid, %c256 : i32
+    %r = tt.make_range {end = 256 : i32, start = 0 : i32} : tensor<256xi32, #b>
+    %os = tt.splat %o : i32 -> tensor<256xi32, #b>
+    %x = arith.addi %os, %r : tensor<256xi32, #b>
+    %fs = tt.splat %f : !tt.ptr<f32> -> tensor<256x!tt.ptr<f32>, #b>
+    %gs = tt.splat %g : !tt.ptr<f32> -> tensor<256x!tt.ptr<f32>, #b>
+    %hs = tt.splat %h : !tt.ptr<bf16> -> tensor<256x!tt.ptr<bf16>, #b>
+    %is = tt.splat %i : !tt.ptr<i32> -> tensor<256x!tt.ptr<i32>, #b>
+    %ls = tt.splat %l : !tt.ptr<i64> -> tensor<256x!tt.ptr<i64>, #b>
+    %fp = tt.addptr %fs, %x : tensor<256x!tt.ptr<f32>, #b>, tensor<256xi32, #b>
+    %gp = tt.addptr %gs, %x : tensor<256x!tt.ptr<f32>, #b>, tensor<256xi32, #b>
+    %hp = tt.addptr %hs, %x : tensor<256x!tt.ptr<bf16>, #b>, tensor<256xi32, #b>
+    %ip = tt.addptr %is, %x : tensor<256x!tt.ptr<i32>, #b>, tensor<256xi32, #b>
+    %lp = tt.addptr %ls, %x : tensor<256x!tt.ptr<i64>, #b>, tensor<256xi32, #b>
+    %zero = arith.constant dense<0.0> : tensor<256xf32, #b>
+    %one = arith.constant dense<1.0> : tensor<256xf32, #b>
+)";
+
+/// Counts by mnemonic of a kernel of four warps and two elements a thread, whose index %x goes
+/// through the pointers %fp and %gp (f32), %hp (bf16), %ip (i32) and %lp (i64).
+std::map<std::string, int> counts(const std::string& ops) {
+  return test::count_mnemonics(kHead + ops + "    tt.return\n  }\n}\n");
+}
+
+TEST(Pointwise, AnIndexOfOneAddressIsAddedInHalvesAndASharedOneByWideProducts) {
+  auto one = counts("    tt.store %fp, %zero : tensor<256x!tt.ptr<f32>, #b>\n");
+  EXPECT_EQ(one["LEA.CO"], 1);
+  EXPECT_EQ(one["LEA.HI.X.SX32"], 1);
+  EXPECT_EQ(one["IMAD.WIDE"], 0);
+  EXPECT_EQ(one["LDC.64"], 0);  // the pointer is in a uniform register
+  auto two = counts(R"(    %v = tt.load %fp : tensor<256x!tt.ptr<f32>, #b>
+    tt.store %gp, %v : tensor<256x!tt.ptr<f32>, #b>
+)");
+  EXPECT_EQ(two["LEA.CO"], 0);
+  EXPECT_EQ(two["IMAD.WIDE"], 2);
+  EXPECT_EQ(two["LDC.64"], 2);
+}
+
+}  // namespace
+}  // namespace xpusim::gpu
