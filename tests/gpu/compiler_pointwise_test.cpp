@@ -58,5 +58,29 @@ TEST(Pointwise, AnIndexOfOneAddressIsAddedInHalvesAndASharedOneByWideProducts) {
   EXPECT_EQ(two["LDC.64"], 2);
 }
 
+TEST(Pointwise, LoadsThatSayHowToEvictTakeAPolicyOfTheUniformDatapath) {
+  auto always =
+      counts(R"(    %v = tt.load %fp evictionPolicy = evict_last : tensor<256x!tt.ptr<f32>, #b>
+    %w = tt.load %gp evictionPolicy = evict_last : tensor<256x!tt.ptr<f32>, #b>
+    %s = arith.addf %v, %w : tensor<256xf32, #b>
+    tt.store %fp, %s : tensor<256x!tt.ptr<f32>, #b>
+)");
+  EXPECT_EQ(always["ULOP3"], 1);  // both share it
+  EXPECT_EQ(always["UMOV"], 3);
+  EXPECT_EQ(always["USHF.R"] + always["USHF.L"], 2);
+  auto masked = counts(R"(    %b = tt.splat %n : i32 -> tensor<256xi32, #b>
+    %m = arith.cmpi slt, %x, %b : tensor<256xi32, #b>
+    %v = tt.load %fp, %m evictionPolicy = evict_first : tensor<256x!tt.ptr<f32>, #b>
+    %w = tt.load %gp, %m evictionPolicy = evict_first : tensor<256x!tt.ptr<f32>, #b>
+    %y = tt.load %ip, %m evictionPolicy = evict_first : tensor<256x!tt.ptr<i32>, #b>
+    %z = arith.sitofp %y : tensor<256xi32, #b> to tensor<256xf32, #b>
+    %s = arith.addf %v, %w : tensor<256xf32, #b>
+    %t = arith.addf %s, %z : tensor<256xf32, #b>
+    tt.store %fp, %t, %m : tensor<256x!tt.ptr<f32>, #b>
+)");
+  EXPECT_EQ(masked["LDG.E"], 6);  // the bound is any number: an element each
+  EXPECT_EQ(masked["ULOP3"], 3);  // two in a row share one
+}
+
 }  // namespace
 }  // namespace xpusim::gpu

@@ -34,6 +34,7 @@ Lowering::Lowering(const kernel::Module& module, const kernel::Function& functio
       builder_(out_.code),
       scalars_(builder_),
       index_math_(builder_, scalars_),
+      cache_policies_(builder_),
       shared_plan_(function),
       uniform_(function),
       even_(function),

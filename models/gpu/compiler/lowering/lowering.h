@@ -12,6 +12,7 @@
 
 #include "models/gpu/compiler/compiler.h"
 #include "models/gpu/compiler/lowering/builder.h"
+#include "models/gpu/compiler/lowering/cache_policies.h"
 #include "models/gpu/compiler/lowering/even_tiles.h"
 #include "models/gpu/compiler/lowering/index_math.h"
 #include "models/gpu/compiler/lowering/scalars.h"
@@ -102,6 +103,7 @@ class Lowering {
   Copy copy;
   /// The memory descriptor that every access to global memory names; loaded once.
   VReg descriptor();
+  CachePolicies& cache_policies() { return cache_policies_; }
   /// The base of shared memory in a uniform register; computed once.
   VReg shared_base();
   /// Whether all elements of a value are one number.
@@ -188,6 +190,7 @@ class Lowering {
   Builder builder_;
   ScalarGraph scalars_;
   IndexMath index_math_;
+  CachePolicies cache_policies_;
   kernel::AxisAnalysis axes_;
   SharedPlan shared_plan_;
   UniformValues uniform_;

@@ -11,6 +11,7 @@ namespace xpusim::gpu {
 namespace {
 
 constexpr std::uint32_t kWordBytes = 4;
+constexpr std::int64_t kEvictNormal = 1;  ///< of the attribute "evict", as in grammar/enums.h
 
 /// Which element's bits a word of a vector holds; upper halves of 64-bit elements come second.
 Element element_of_word(Lowering& l, const Vectors& v, const std::vector<Element>& values,
@@ -43,6 +44,13 @@ void initialise(Lowering& l, const Vectors& v, const std::vector<VReg>& words,
   }
 }
 
+/// What says how a load treats the caches, in one uniform register or two.
+std::pair<VReg, VReg> load_descriptor(Lowering& l, const kernel::Op& op, bool guarded) {
+  const std::int64_t evict = op.int_attr("evict", kEvictNormal);
+  if (evict == kEvictNormal) return {l.descriptor(), kNoVReg};
+  return l.cache_policies().descriptor(evict, guarded);
+}
+
 void load_vector(Lowering& l, const kernel::Op& op, const Vectors& v, std::uint32_t number,
                  const kernel::Value* mask, const kernel::Value* other,
                  std::vector<Element>& result) {
@@ -54,9 +62,10 @@ void load_vector(Lowering& l, const kernel::Op& op, const Vectors& v, std::uint3
   for (auto& w : words) w = b.general();
   if (v.words > 1) b.code().tie(words);
   if (guard != kNoVReg) initialise(l, v, words, other, first);
-  MachineInstruction& i =
-      b.emit(Opcode::kLdg, memory_mnemonic(Opcode::kLdg, v.bytes), {},
-             {at.low, at.high, l.descriptor()}, static_cast<std::uint32_t>(at.immediate));
+  const std::pair<VReg, VReg> descriptor = load_descriptor(l, op, guard != kNoVReg);
+  MachineInstruction& i = b.emit(Opcode::kLdg, memory_mnemonic(Opcode::kLdg, v.bytes), {},
+                                 {at.low, at.high, descriptor.first, descriptor.second},
+                                 static_cast<std::uint32_t>(at.immediate));
   i.defs.assign(words.begin(), words.end());
   if (guard != kNoVReg) i.uses.insert(i.uses.end(), words.begin(), words.end());
   i.guard = guard;
