@@ -82,5 +82,13 @@ TEST(Pointwise, LoadsThatSayHowToEvictTakeAPolicyOfTheUniformDatapath) {
   EXPECT_EQ(masked["ULOP3"], 3);  // two in a row share one
 }
 
+TEST(Pointwise, ZerosAreStoredFromNoRegister) {
+  auto n = counts("    tt.store %fp, %zero : tensor<256x!tt.ptr<f32>, #b>\n");
+  EXPECT_EQ(n["STG.E.64"], 1);
+  EXPECT_EQ(n["MOV"] + n["IMAD.MOV.U32"], 0);
+  auto other = counts("    tt.store %fp, %one : tensor<256x!tt.ptr<f32>, #b>\n");
+  EXPECT_EQ(other["MOV"] + other["IMAD.MOV.U32"], 2);  // side by side
+}
+
 }  // namespace
 }  // namespace xpusim::gpu

@@ -142,6 +142,11 @@ VReg word_of(Lowering& l, const std::vector<Element>& elements, std::size_t firs
     together = together && one.reg == lowest.reg && one.shift == e * bits;
   }
   if (together) return lowest.reg;
+  const bool constant =
+      std::all_of(elements.begin() + static_cast<std::ptrdiff_t>(first),
+                  elements.begin() + static_cast<std::ptrdiff_t>(first + count),
+                  [&](const Element& e) { return e.is_constant() && e.bits == lowest.bits; });
+  if (constant) return l.in_register(lowest);
   VReg word = lowest.is_constant() ? l.in_register(lowest) : lowest.reg;
   for (std::uint32_t e = 1; e < count; ++e) {
     const Element& one = elements[first + e];
@@ -218,6 +223,16 @@ bool lower_load(Lowering& l, const kernel::Op& op) {
   return true;
 }
 
+/// Whether a vector is zeros, which a store takes from RZ.
+static bool all_zero(const Vectors& v, const std::vector<Element>& values, std::uint32_t first) {
+  const std::size_t one = values.size() == 1 ? 0 : first;
+  const std::size_t count = values.size() == 1 ? 1 : v.elements;
+  return std::all_of(
+      values.begin() + static_cast<std::ptrdiff_t>(one),
+      values.begin() + static_cast<std::ptrdiff_t>(one + count),
+      [](const Element& e) { return e.is_constant() && e.bits == 0 && e.high == kNoVReg; });
+}
+
 bool lower_store(Lowering& l, const kernel::Op& op) {
   const kernel::Value* mask = mask_of(op, 2);
   Vectors v;
@@ -230,7 +245,9 @@ bool lower_store(Lowering& l, const kernel::Op& op) {
   for (std::uint32_t n = 0; n < v.first.size(); ++n) {
     const VReg guard = store_guard(l, v, mask, v.first[n], !v.layout);
     const Address at = address(l, *op.operands[0], v.first[n]);
-    const std::vector<VReg> words = stored_words(l, v, values, v.first[n]);
+    const std::vector<VReg> words = all_zero(v, values, v.first[n])
+                                        ? std::vector<VReg>{}  // RZ
+                                        : stored_words(l, v, values, v.first[n]);
     MachineInstruction& i = l.builder().emit(Opcode::kStg, memory_mnemonic(Opcode::kStg, v.bytes),
                                              {}, {at.low, at.high, l.descriptor()},
                                              static_cast<std::uint32_t>(at.immediate));
