@@ -90,5 +90,31 @@ TEST(Pointwise, ZerosAreStoredFromNoRegister) {
   EXPECT_EQ(other["MOV"] + other["IMAD.MOV.U32"], 2);  // side by side
 }
 
+TEST(Pointwise, LogicOfPredicatesGoesIntoComparisons) {
+  auto n = counts(R"(    %v = tt.load %fp : tensor<256x!tt.ptr<f32>, #b>
+    %w = tt.load %gp : tensor<256x!tt.ptr<f32>, #b>
+    %c = arith.cmpf ogt, %v, %w : tensor<256xf32, #b>
+    %d = arith.cmpf une, %v, %v : tensor<256xf32, #b>
+    %e = arith.cmpf une, %w, %w : tensor<256xf32, #b>
+    %u = arith.cmpi ugt, %d, %e : tensor<256xi1, #b>
+    %q = arith.ori %c, %u : tensor<256xi1, #b>
+    %s = arith.select %q, %v, %w : tensor<256xi1, #b>, tensor<256xf32, #b>
+    tt.store %fp, %s : tensor<256x!tt.ptr<f32>, #b>
+)");
+  EXPECT_EQ(n["FSETP"], 6);  // NaN test; not a NaN, and that; greater, or that
+  EXPECT_EQ(n["PLOP3"], 0);
+  EXPECT_EQ(n["ISETP"], 0);  // comparing truth values is logic
+}
+
+TEST(Pointwise, ThreeNumbersAreCombinedBitByBitAtOnce) {
+  auto n = counts(R"(    %v = tt.load %ip : tensor<256x!tt.ptr<i32>, #b>
+    %a = arith.xori %v, %x : tensor<256xi32, #b>
+    %c13 = arith.constant dense<13> : tensor<256xi32, #b>
+    %w = arith.xori %a, %c13 : tensor<256xi32, #b>
+    tt.store %ip, %w : tensor<256x!tt.ptr<i32>, #b>
+)");
+  EXPECT_EQ(n["LOP3"], 3);  // of the index, and one an element
+}
+
 }  // namespace
 }  // namespace xpusim::gpu

@@ -18,6 +18,9 @@ void simplify(MachineCode& code);
 void hoist(MachineCode& code);
 /// Contracts products that only sums use into fused multiply-adds, as PTX's default allows.
 void contract(MachineCode& code);
+/// Logic of two predicates becomes part of a comparison that only it reads (FSETP.GT.OR, ...), and
+/// bitwise operations of up to three sources become one (LOP3, PLOP3).
+void combine_logic(MachineCode& code);
 /// Adds an index that only one address scales to a pointer parameter in halves, on the ALU pipe
 /// from a uniform register (LEA, LEA.HI.X.SX32); what several addresses share stays a wide
 /// multiply-add each (IMAD.WIDE). So do 302 of 303 single indices, and all 80 shared ones of

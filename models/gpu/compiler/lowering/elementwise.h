@@ -67,6 +67,8 @@ bool lower_add_int(Lowering& l, const kernel::Op& op);
 bool lower_sub_int(Lowering& l, const kernel::Op& op);
 bool lower_mul_int(Lowering& l, const kernel::Op& op);
 bool lower_bits(Lowering& l, const kernel::Op& op);
+/// Of truth values: and, or, exclusive or, and comparisons.
+bool lower_predicate_logic(Lowering& l, const kernel::Op& op);
 bool lower_shift(Lowering& l, const kernel::Op& op);
 bool lower_min_max_int(Lowering& l, const kernel::Op& op);
 bool lower_cmp_int(Lowering& l, const kernel::Op& op);

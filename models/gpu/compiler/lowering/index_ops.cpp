@@ -325,11 +325,7 @@ bool lower_bits(Lowering& l, const kernel::Op& op) {
     to.elements.clear();
     return true;
   }
-  return map_elements(l, op, [&](std::span<const Element> e) {
-    const VReg p = l.builder().predicate();
-    l.builder().emit(Opcode::kAlu, "PLOP3", {p}, {e[0].reg, e[1].reg}, e[0].bits ^ e[1].bits);
-    return Element{p};
-  });
+  return lower_predicate_logic(l, op);
 }
 
 bool lower_shift(Lowering& l, const kernel::Op& op) {
@@ -368,6 +364,9 @@ bool lower_cmp_int(Lowering& l, const kernel::Op& op) {
       if (!to.layout) return false;
     }
     return true;
+  }
+  if (op.operands[0]->type->dtype == kernel::DType::kI1) {
+    return lower_predicate_logic(l, op);
   }
   const std::uint32_t variant = static_cast<std::uint32_t>(how) << 28;
   const bool equality = how == kernel::Compare::kEq || how == kernel::Compare::kNe;
