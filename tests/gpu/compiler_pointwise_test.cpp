@@ -116,5 +116,33 @@ TEST(Pointwise, ThreeNumbersAreCombinedBitByBitAtOnce) {
   EXPECT_EQ(n["LOP3"], 3);  // of the index, and one an element
 }
 
+TEST(Pointwise, NumbersThatAreTheSameEverywhereAreImmediates) {
+  auto n = counts(R"(    %v = tt.load %ip : tensor<256x!tt.ptr<i32>, #b>
+    %c7 = arith.constant dense<7> : tensor<256xi32, #b>
+    %w = arith.muli %v, %c7 : tensor<256xi32, #b>
+    tt.store %ip, %w : tensor<256x!tt.ptr<i32>, #b>
+)");
+  EXPECT_EQ(n["MOV"] + n["IMAD.MOV.U32"], 0);
+  EXPECT_EQ(n["IMAD"], 3);  // of the index, and one an element
+}
+
+TEST(Pointwise, ALongProductWithAConstantLeavesOutHalvesThatAreZero) {
+  auto n = counts(R"(    %v = tt.load %lp : tensor<256x!tt.ptr<i64>, #b>
+    %c = arith.constant dense<1000> : tensor<256xi64, #b>
+    %w = arith.muli %v, %c : tensor<256xi64, #b>
+    tt.store %lp, %w : tensor<256x!tt.ptr<i64>, #b>
+)");
+  EXPECT_EQ(n["IMAD.WIDE.U32"], 2);
+  EXPECT_EQ(n["IMAD"], 1 + 2);  // of the index; upper halves
+  auto narrow = counts(R"(    %v = tt.load %ip : tensor<256x!tt.ptr<i32>, #b>
+    %c = arith.constant dense<1000> : tensor<256xi64, #b>
+    %u = arith.extsi %v : tensor<256xi32, #b> to tensor<256xi64, #b>
+    %w = arith.muli %u, %c : tensor<256xi64, #b>
+    tt.store %lp, %w : tensor<256x!tt.ptr<i64>, #b>
+)");
+  EXPECT_EQ(narrow["IMAD.WIDE"], 2);  // and nothing else
+  EXPECT_EQ(narrow["IMAD"], 1);
+}
+
 }  // namespace
 }  // namespace xpusim::gpu

@@ -61,22 +61,39 @@ VReg upper_half(Lowering& l, const kernel::Value& value, const Element& e) {
   return e.is_constant() || is_non_negative(l, l.state(value)) ? kNoVReg : l.high_half(e);
 }
 
-/// Both halves of a 64-bit result: the upper one by the same instruction again, after the lower
-/// one's carry; a product takes one wide and two plain multiply-adds.
-Element wide_element(Lowering& l, Opcode opcode, std::string_view mnemonic, std::uint32_t variant,
-                     std::span<const Element> e) {
+/// The low 64 bits of a product: one wide multiply-add for the lower halves and one for each upper
+/// half that is not known to be zero; just one where both numbers are 32 bits' sign extended.
+Element wide_product(Lowering& l, const Element& x, const Element& y) {
   Builder& b = l.builder();
-  const VReg left = l.in_register(e[0]), right = l.in_register(e[1]);
-  const VReg left_high = l.high_half(e[0]), right_high = l.high_half(e[1]);
-  if (opcode != Opcode::kFma) {
-    const VReg low = b.value(opcode, mnemonic, {left, right}, variant);
-    return {low, 0, 0, b.value(opcode, mnemonic, {left_high, right_high, low}, variant)};
-  }
+  if (x.is_constant() && !y.is_constant()) return wide_product(l, y, x);
   const VReg low = b.general(), high = b.general();
   b.code().tie({low, high});
-  b.emit(Opcode::kFma, "IMAD.WIDE.U32", {low, high}, {left, right});
-  const VReg cross = b.value(Opcode::kFma, "IMAD", {left_high, right, high});
-  return {low, 0, 0, b.value(Opcode::kFma, "IMAD", {left, right_high, cross})};
+  const VReg left = l.in_register(x),
+             right = y.is_constant() && !x.is_constant() ? kNoVReg : l.in_register(y);
+  const bool is_short = x.high == kNoVReg && y.is_constant();
+  b.emit(Opcode::kFma, is_short ? "IMAD.WIDE" : "IMAD.WIDE.U32", {low, high}, {left, right},
+         y.bits);
+  if (is_short) return {low, 0, 0, high};
+  const VReg cross = b.value(Opcode::kFma, "IMAD", {l.high_half(x), right, high}, y.bits);
+  if (y.is_constant() && y.bits >> 31 == 0) return {low, 0, 0, cross};
+  return {low, 0, 0, b.value(Opcode::kFma, "IMAD", {left, l.high_half(y), cross})};
+}
+
+/// Both halves of a 64-bit result: the upper one by the same instruction again, after the lower
+/// one's carry where bits move up.
+Element wide_element(Lowering& l, Opcode opcode, std::string_view mnemonic, std::uint32_t variant,
+                     std::span<const Element> e) {
+  if (opcode == Opcode::kFma) return wide_product(l, e[0], e[1]);
+  Builder& b = l.builder();
+  const bool constant = e[1].is_constant() && !e[0].is_constant();
+  const VReg left = l.in_register(e[0]), right = constant ? kNoVReg : l.in_register(e[1]);
+  const VReg low = b.value(opcode, mnemonic, {left, right}, e[1].bits ^ variant);
+  const VReg right_high = constant ? kNoVReg : l.high_half(e[1]);
+  const std::uint32_t sign = e[1].bits >> 31 != 0 ? ~0u : 0;
+  const bool is_sum = mnemonic == "IADD3", is_logic = mnemonic == "LOP3";
+  return {low, 0, 0,
+          b.value(opcode, is_sum ? "IADD3.X" : mnemonic,
+                  {l.high_half(e[0]), right_high, is_logic ? kNoVReg : low}, sign ^ variant)};
 }
 
 /// What needs no instruction: bitwise ops on constants, and an exclusive or that undoes another.

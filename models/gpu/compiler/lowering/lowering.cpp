@@ -23,6 +23,12 @@ void walk(const kernel::Region& region, const std::function<void(const kernel::O
   }
 }
 
+/// Whether a form is one number in all threads and registers: instructions take it as an immediate.
+bool is_constant(const IndexForm& form) {
+  return form.scalar == kNoScalar && std::all_of(form.factors.begin(), form.factors.end(),
+                                                 [](std::int64_t f) { return f == 0; });
+}
+
 }  // namespace
 
 Lowering::Lowering(const kernel::Module& module, const kernel::Function& function,
@@ -198,7 +204,7 @@ const std::vector<Element>& Lowering::elements(const kernel::Value& value) {
     if (s.kind == ValueKind::kMask) {
       e.reg = predicate(value, r);
       e.bits = e.reg == kNoVReg ? 1 : 0;
-    } else if (s.index.scalar == kNoScalar && !s.index.layout) {
+    } else if (is_constant(s.index)) {
       e.bits = static_cast<std::uint32_t>(s.index.offset);
     } else {
       e.reg = index_math_.index(s.index, r);
@@ -223,10 +229,8 @@ Element Lowering::whole(const Element& element) {
 /// just when the former is, the compiler compares the scalar alone.
 Lowering::Known Lowering::simplify(const Comparison& c, std::uint32_t reg,
                                    Comparison& simpler) const {
-  const bool constant =
-      c.right.scalar == kNoScalar && std::all_of(c.right.factors.begin(), c.right.factors.end(),
-                                                 [](std::int64_t f) { return f == 0; });
-  if (c.how != kernel::Compare::kSlt || !constant || !c.left.layout) return Known::kNothing;
+  if (c.how != kernel::Compare::kSlt || !is_constant(c.right) || !c.left.layout)
+    return Known::kNothing;
   const std::int64_t bound = c.right.offset;
   std::int64_t most = IndexMath::register_offset(c.left, reg);
   for (const auto* bases : {&c.left.layout->lanes, &c.left.layout->warps}) {
@@ -285,7 +289,7 @@ VReg Lowering::predicate(std::span<const Comparison> comparisons, std::uint32_t 
     if (known == Known::kHolds) continue;
     const Comparison& c = known == Known::kUniform ? simpler : given;
     const VReg left = index_math_.index(c.left, reg);
-    const bool immediate = c.right.scalar == kNoScalar && !c.right.layout;
+    const bool immediate = is_constant(c.right);
     const VReg right = immediate ? kNoVReg : index_math_.index(c.right, reg);
     const auto key = std::tuple{left, right, previous, c.how, c.right.offset};
     auto [slot, fresh] = comparisons_.try_emplace(key, kNoVReg);
