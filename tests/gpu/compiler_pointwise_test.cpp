@@ -144,5 +144,41 @@ TEST(Pointwise, ALongProductWithAConstantLeavesOutHalvesThatAreZero) {
   EXPECT_EQ(narrow["IMAD"], 1);
 }
 
+TEST(Pointwise, ProductsAndSumsAreOneInstruction) {
+  auto n = counts(R"(    %v = tt.load %ip : tensor<256x!tt.ptr<i32>, #b>
+    %c7 = arith.constant dense<7> : tensor<256xi32, #b>
+    %p = arith.muli %v, %c7 : tensor<256xi32, #b>
+    %w = arith.addi %p, %x : tensor<256xi32, #b>
+    tt.store %ip, %w : tensor<256x!tt.ptr<i32>, #b>
+)");
+  EXPECT_EQ(n["IMAD"], 3);   // of the index, and one an element
+  EXPECT_EQ(n["IADD3"], 1);  // the second element's index
+}
+
+TEST(Pointwise, ThreeNumbersAreAddedAtOnce) {
+  auto n = counts(R"(    %v = tt.load %ip : tensor<256x!tt.ptr<i32>, #b>
+    %w = tt.load %fp : tensor<256x!tt.ptr<f32>, #b>
+    %u = arith.fptosi %w : tensor<256xf32, #b> to tensor<256xi32, #b>
+    %p = arith.addi %v, %u : tensor<256xi32, #b>
+    %q = arith.addi %p, %x : tensor<256xi32, #b>
+    tt.store %ip, %q : tensor<256x!tt.ptr<i32>, #b>
+)");
+  EXPECT_EQ(n["IADD3"], 2 + 1);  // an element each, and the second one's index
+  EXPECT_EQ(n["IMAD.IADD"], 0);
+}
+
+TEST(Pointwise, ASumWhoseCarryGoesOnStaysByItself) {
+  MachineCode code;
+  Builder b(code);
+  const VReg x = b.value(Opcode::kS2r, "S2R", {}), y = b.value(Opcode::kLdc, "LDC", {});
+  const VReg first = b.value(Opcode::kAlu, "IADD3", {x, y});
+  const VReg low = b.value(Opcode::kAlu, "IADD3", {first, y});
+  const VReg high = b.value(Opcode::kAlu, "IADD3.X", {x, y, low});
+  MachineInstruction& store = b.emit(Opcode::kStg, "STG.E.64", {}, {x, y, low, high});
+  store.effect = MemoryEffect::kGlobalStore;
+  combine_sums(code);
+  EXPECT_EQ(code.blocks[0].code.size(), 6u);
+}
+
 }  // namespace
 }  // namespace xpusim::gpu

@@ -21,6 +21,9 @@ void contract(MachineCode& code);
 /// Logic of two predicates becomes part of a comparison that only it reads (FSETP.GT.OR, ...), and
 /// bitwise operations of up to three sources become one (LOP3, PLOP3).
 void combine_logic(MachineCode& code);
+/// Integer products and shifts that only one sum reads become part of it (IMAD, LEA), and sums of
+/// three one instruction (IADD3).
+void combine_sums(MachineCode& code);
 /// Adds an index that only one address scales to a pointer parameter in halves, on the ALU pipe
 /// from a uniform register (LEA, LEA.HI.X.SX32); what several addresses share stays a wide
 /// multiply-add each (IMAD.WIDE). So do 302 of 303 single indices, and all 80 shared ones of
