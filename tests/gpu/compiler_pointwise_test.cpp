@@ -180,5 +180,15 @@ TEST(Pointwise, ASumWhoseCarryGoesOnStaysByItself) {
   EXPECT_EQ(code.blocks[0].code.size(), 6u);
 }
 
+TEST(Pointwise, AStrideThatIsNoPowerOfTwoIsOneProductOfTheWholeCoordinate) {
+  auto n = counts(R"(    %c = arith.constant dense<1000> : tensor<256xi32, #b>
+    %y = arith.muli %r, %c : tensor<256xi32, #b>
+    %p = tt.addptr %fs, %y : tensor<256x!tt.ptr<f32>, #b>, tensor<256xi32, #b>
+    tt.store %p, %zero : tensor<256x!tt.ptr<f32>, #b>
+)");
+  EXPECT_EQ(n["IMAD"], 1);
+  EXPECT_EQ(n["LOP3"], 1);  // the thread's number below 128
+}
+
 }  // namespace
 }  // namespace xpusim::gpu

@@ -56,19 +56,26 @@ class IndexMath {
     int shift = 0;  // left; negative: right
     std::uint32_t tid_bits = 0;
   };
+  /// Bits of tid that make a number of their own, which is multiplied.
+  struct Multiple {
+    std::int64_t factor = 0;  // no power of two
+    std::vector<Segment> segments;
+  };
   struct ThreadPart {
     std::vector<Segment> segments;
-    std::vector<std::pair<int, std::int64_t>> odd_bits;  // tid bit, value that is no power of two
+    std::vector<Multiple> multiples;
+    bool empty() const { return segments.empty() && multiples.empty(); }
   };
 
   ThreadPart thread_part(const IndexForm& form) const;
-  static void add_bit(ThreadPart& part, std::size_t bit, std::int64_t value);
+  static void add_bit(std::vector<Segment>& segments, std::size_t bit, std::int64_t value);
   /// Bits that masking tid clears and a constant may set instead; 0 if masking is no matter.
   std::uint64_t masked_off(const ThreadPart& part) const;
   bool covers(const IndexForm& form, const ThreadPart& part, std::int64_t offset) const;
   bool any_cover(const IndexForm& form, const ThreadPart& part) const;
   VReg shifted_tid(int shift);
   VReg masked(const Segment& segment, VReg also);
+  VReg joined(const std::vector<Segment>& segments, VReg also);
   VReg thread_index(const ThreadPart& part, VReg also);
   VReg with_scalar(const IndexForm& form, const ThreadPart& part);
   std::pair<VReg, VReg> bytes_of(const Element& index, std::int64_t bytes);
