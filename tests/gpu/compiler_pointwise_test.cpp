@@ -190,5 +190,20 @@ TEST(Pointwise, AStrideThatIsNoPowerOfTwoIsOneProductOfTheWholeCoordinate) {
   EXPECT_EQ(n["LOP3"], 1);  // the thread's number below 128
 }
 
+TEST(Pointwise, RegistersThatMustStandSideBySideAreClearedTogether) {
+  auto n = counts(R"(    %c2 = arith.constant dense<2> : tensor<256xi32, #b>
+    %c1000 = arith.constant dense<1000> : tensor<256xi32, #b>
+    %m = arith.cmpi slt, %x, %c1000 : tensor<256xi32, #b>
+    %y = arith.muli %x, %c2 : tensor<256xi32, #b>
+    %p = tt.addptr %fs, %y : tensor<256x!tt.ptr<f32>, #b>, tensor<256xi32, #b>
+    %v = tt.load %p, %m : tensor<256x!tt.ptr<f32>, #b>
+    tt.store %gp, %v, %m : tensor<256x!tt.ptr<f32>, #b>
+)");
+  EXPECT_EQ(n["LDG.E"], 2);     // two elements apart
+  EXPECT_EQ(n["STG.E.64"], 1);  // stored as one vector
+  EXPECT_EQ(n["CS2R"], 1);
+  EXPECT_EQ(n["CS2R.32"], 0);
+}
+
 }  // namespace
 }  // namespace xpusim::gpu

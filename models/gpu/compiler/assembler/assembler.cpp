@@ -105,6 +105,7 @@ void assemble(MachineCode code, const CompilerParams& params, Program& program) 
   simplify(code);
   combine_logic(code);
   combine_sums(code);
+  pair_zeros(code);
   contract(code);
   simplify(code);
   choose_addresses(code);

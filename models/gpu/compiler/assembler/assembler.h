@@ -24,6 +24,8 @@ void combine_logic(MachineCode& code);
 /// Integer products and shifts that only one sum reads become part of it (IMAD, LEA), and sums of
 /// three one instruction (IADD3).
 void combine_sums(MachineCode& code);
+/// Clears two registers that must stand side by side at once (CS2R).
+void pair_zeros(MachineCode& code);
 /// Adds an index that only one address scales to a pointer parameter in halves, on the ALU pipe
 /// from a uniform register (LEA, LEA.HI.X.SX32); what several addresses share stays a wide
 /// multiply-add each (IMAD.WIDE). So do 302 of 303 single indices, and all 80 shared ones of
