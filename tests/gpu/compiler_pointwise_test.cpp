@@ -205,5 +205,38 @@ TEST(Pointwise, RegistersThatMustStandSideBySideAreClearedTogether) {
   EXPECT_EQ(n["CS2R.32"], 0);
 }
 
+TEST(Pointwise, AComparisonThatAlsoHoldsForNansIsOne) {
+  auto n = counts(R"(    %v = tt.load %fp : tensor<256x!tt.ptr<f32>, #b>
+    %c = arith.cmpf ogt, %v, %zero : tensor<256xf32, #b>
+    %d = arith.cmpf une, %v, %v : tensor<256xf32, #b>
+    %q = arith.ori %c, %d : tensor<256xi1, #b>
+    %s = arith.select %q, %v, %zero : tensor<256xi1, #b>, tensor<256xf32, #b>
+    tt.store %fp, %s : tensor<256x!tt.ptr<f32>, #b>
+)");
+  EXPECT_EQ(n["FSETP"], 2);
+  EXPECT_EQ(n["FSEL"], 2);
+  EXPECT_EQ(n["FMNMX"], 0);  // which does not keep NaNs
+}
+
+TEST(Pointwise, ClampsOfWhatIsNeverANanAreMaximaOrSaturate) {
+  const std::string raised = R"(    %v = tt.load %ip : tensor<256x!tt.ptr<i32>, #b>
+    %w = arith.sitofp %v : tensor<256xi32, #b> to tensor<256xf32, #b>
+    %y = arith.addf %w, %one : tensor<256xf32, #b>
+    %c = arith.cmpf ogt, %y, %zero : tensor<256xf32, #b>
+    %d = arith.cmpf une, %y, %y : tensor<256xf32, #b>
+    %q = arith.ori %c, %d : tensor<256xi1, #b>
+    %s = arith.select %q, %y, %zero : tensor<256xi1, #b>, tensor<256xf32, #b>
+)";
+  auto n = counts(raised + "    tt.store %fp, %s : tensor<256x!tt.ptr<f32>, #b>\n");
+  EXPECT_EQ(n["FMNMX"], 2);
+  EXPECT_EQ(n["FSETP"] + n["FSEL"], 0);
+  auto both = counts(raised + R"(    %e = arith.cmpf olt, %s, %one : tensor<256xf32, #b>
+    %t = arith.select %e, %s, %one : tensor<256xi1, #b>, tensor<256xf32, #b>
+    tt.store %fp, %t : tensor<256x!tt.ptr<f32>, #b>
+)");
+  EXPECT_EQ(both["FADD.SAT"], 2);
+  EXPECT_EQ(both["FADD"] + both["FMNMX"] + both["FSETP"], 0);
+}
+
 }  // namespace
 }  // namespace xpusim::gpu

@@ -159,6 +159,8 @@ class Lowering {
   TmaRegisters tma;
   /// Code that runs on a condition, in the order in which it was closed.
   std::vector<ConditionalBlocks> conditional_blocks;
+  /// Results of max(x, 0): x.
+  std::map<VReg, VReg> raised_to_zero;
   /// Operands of exclusive ors, which another one may undo; predicates that became numbers.
   std::map<VReg, std::pair<Element, Element>> exclusive_ors;
   std::map<VReg, Element> was_predicate;
