@@ -238,5 +238,21 @@ TEST(Pointwise, ClampsOfWhatIsNeverANanAreMaximaOrSaturate) {
   EXPECT_EQ(both["FADD"] + both["FMNMX"] + both["FSETP"], 0);
 }
 
+TEST(Pointwise, ASumThatIsRoundedTo16BitsIsComputedInPairsThere) {
+  const std::string sum = R"(    %v = tt.load %hp : tensor<256x!tt.ptr<bf16>, #b>
+    %w = arith.extf %v : tensor<256xbf16, #b> to tensor<256xf32, #b>
+    %s = arith.addf %w, %one : tensor<256xf32, #b>
+    %t = arith.truncf %s : tensor<256xf32, #b> to tensor<256xbf16, #b>
+    tt.store %hp, %t : tensor<256x!tt.ptr<bf16>, #b>
+)";
+  auto n = counts(sum);
+  EXPECT_EQ(n["HADD2"], 1);
+  EXPECT_EQ(n["FADD"] + n["F2FP.BF16.PACK_AB"] + n["SHF.L"] + n["PRMT"], 0);
+  // Where the sum itself is wanted too, it is computed in 32 bits.
+  auto both = counts(sum + "    tt.store %fp, %s : tensor<256x!tt.ptr<f32>, #b>\n");
+  EXPECT_EQ(both["FADD"], 2);
+  EXPECT_EQ(both["F2FP.BF16.PACK_AB"], 1);
+}
+
 }  // namespace
 }  // namespace xpusim::gpu
