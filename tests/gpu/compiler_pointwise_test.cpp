@@ -254,5 +254,16 @@ TEST(Pointwise, ASumThatIsRoundedTo16BitsIsComputedInPairsThere) {
   EXPECT_EQ(both["F2FP.BF16.PACK_AB"], 1);
 }
 
+TEST(Pointwise, AWarpTakesBothWaysOfTanh) {
+  auto n = counts(R"(    %v = tt.load %fp : tensor<256x!tt.ptr<f32>, #b>
+    %w = math.tanh %v : tensor<256xf32, #b>
+    tt.store %fp, %w : tensor<256x!tt.ptr<f32>, #b>
+)");
+  EXPECT_EQ(n["BSSY"], 2);
+  EXPECT_EQ(n["BRA"], 4);  // around the one and, after it, the other
+  EXPECT_EQ(n["BSYNC"], 2);
+  EXPECT_EQ(n["MUFU.EX2"], 2);
+}
+
 }  // namespace
 }  // namespace xpusim::gpu

@@ -31,6 +31,7 @@ constexpr Step kBranch{Opcode::kBra, "BRA"};
 constexpr Step kFfma{Opcode::kFma, "FFMA"};
 constexpr Step kFadd{Opcode::kFma, "FADD"};
 constexpr Step kFmul{Opcode::kFma, "FMUL"};
+constexpr Step kConstant{Opcode::kHfma2, "HFMA2.MMA"};
 
 Step times(Step s, std::uint8_t n) {
   s.times = n;
@@ -97,10 +98,11 @@ const std::vector<Function>& functions() {
       {"__nv_nearbyintf", {{Opcode::kMufu, "FRND"}}},
       {"__nv_rintf", {{Opcode::kMufu, "FRND"}}},
       // The rational form for large arguments and the polynomial for small ones: a warp whose lanes
-      // differ takes both.
+      // differ takes both, one after the other.
       {"__nv_tanhf",
-       {kFadd, alu("FSETP", 2), kFmul, xu("MUFU.EX2"), kFadd, xu("MUFU.RCP"), kFfma, alu("FSEL"),
-        alu("LOP3"), times(kFfma, 5), alu("MOV", 2)}},
+       {kFadd, control("BSSY"), alu("FSETP"), kBranch, kFmul, kConstant, alu("FSETP"),
+        xu("MUFU.EX2"), kFadd, xu("MUFU.RCP"), kFfma, alu("FSEL"), alu("LOP3"), kBranch, alu("MOV"),
+        kFmul, times(kFfma, 5), control("BSYNC")}},
       // Two polynomials of one form: the coefficients are selected.
       {"__nv_erff",
        {kFadd, alu("FSETP"), kFmul, alu("MOV", 14), times(kFfma, 7), alu("FSEL"), xu("MUFU.EX2"),
