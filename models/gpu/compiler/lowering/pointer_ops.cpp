@@ -39,8 +39,10 @@ bool lower_add_pointer(Lowering& l, const kernel::Op& op) {
     return true;
   }
   if (!is_tile) {
-    const VReg i = l.in_register(l.elements(*op.operands[1])[0]);
-    to.base = l.scalars().pointer_add(pointer.base, l.scalars().in_register(i), pointer.bytes);
+    const Element i = l.whole(l.elements(*op.operands[1])[0]);
+    const ScalarId id = i.high != kNoVReg ? l.scalars().in_register_pair(i.reg, i.high)
+                                          : l.scalars().in_register(l.in_register(i));
+    to.base = l.scalars().pointer_add(pointer.base, id, pointer.bytes);
     return true;
   }
   if (index.kind == ValueKind::kIndex && pointer.elements.empty()) {

@@ -245,7 +245,7 @@ std::pair<VReg, VReg> ScalarGraph::pointer(ScalarId id) {
     const bool constant_step = moves && is_constant(n.right, &step);
     if (add) {
       base = pointer(n.left);
-      if (!constant_step) index = operand(n.right);
+      if (!constant_step && at(n.right).high == kNoVReg) index = operand(n.right);
     }
     result = {b_.general(), b_.general()};
     b_.code().tie({result.first, result.second});
@@ -253,6 +253,12 @@ std::pair<VReg, VReg> ScalarGraph::pointer(ScalarId id) {
       const auto bytes = static_cast<std::uint32_t>(step * n.value);
       b_.emit(Opcode::kAlu, "IADD3.CO", {result.first}, {base.first}, bytes);
       b_.emit(Opcode::kFma, "IMAD.X", {result.second}, {base.second, result.first});
+    } else if (add && at(n.right).high != kNoVReg) {
+      b_.emit(Opcode::kAlu, "LEA.CO", {result.first}, {at(n.right).general, base.first},
+              static_cast<std::uint32_t>(n.value));
+      b_.emit(Opcode::kAlu, "LEA.HI.X", {result.second},
+              {at(n.right).general, at(n.right).high, base.second, result.first},
+              static_cast<std::uint32_t>(n.value));
     } else if (add) {
       b_.emit(Opcode::kFma, "IMAD.WIDE", {result.first, result.second},
               {index, base.first, base.second}, static_cast<std::uint32_t>(n.value));
