@@ -265,5 +265,35 @@ TEST(Pointwise, AWarpTakesBothWaysOfTanh) {
   EXPECT_EQ(n["MUFU.EX2"], 2);
 }
 
+/// Sub-kernels of one program, chosen by the block's number, as torch.compile's foreach kernels
+/// are.
+std::string side(const std::string& pid_offset, const char* pointer) {
+  return pid_offset + R"(      %xs = tt.splat %xo : i32 -> tensor<256xi32, #b>
+      %xi = arith.addi %xs, %r : tensor<256xi32, #b>
+      %few = arith.constant dense<100> : tensor<256xi32, #b>
+      %m = arith.cmpi slt, %xi, %few : tensor<256xi32, #b>
+)" + "      %ps = tt.addptr " +
+         pointer + R"(, %xi : tensor<256x!tt.ptr<f32>, #b>, tensor<256xi32, #b>
+      tt.store %ps, %one, %m : tensor<256x!tt.ptr<f32>, #b>
+)";
+}
+
+TEST(Pointwise, ASideOfABranchKnowsTheNumberThatItsConditionLeaves) {
+  const std::string first = side("      %xo = arith.muli %pid, %c256 : i32\n", "%fs");
+  const std::string second = side(
+      "      %c1 = arith.constant 1 : i32\n      %po = arith.subi %pid, %c1 : i32\n"
+      "      %xo = arith.muli %po, %c256 : i32\n",
+      "%gs");
+  auto n = counts(
+      "    %c = arith.constant 1 : i32\n    %q = arith.cmpi slt, %pid, %c : i32\n"
+      "    scf.if %q {\n" +
+      first + "    } else {\n" + second + "    }\n");
+  EXPECT_EQ(n["BSSY"] + n["BSYNC"], 0);  // the ways end
+  EXPECT_EQ(n["BRA"], 1);
+  EXPECT_EQ(n["EXIT"], 4);  // each side: of idle warps and of all
+  // The first side's block is number 0: its index is the thread's, without a product.
+  EXPECT_EQ(n["IMAD"] + n["LEA"], 1);
+}
+
 }  // namespace
 }  // namespace xpusim::gpu

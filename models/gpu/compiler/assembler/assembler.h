@@ -55,7 +55,8 @@ inline constexpr int kRegistersOfSm = 65536;
 inline constexpr int kStackPointer = 1;  ///< R1 is taken from the first instruction to the last
 /// Lane registers that code may keep alive for the most warps to fit.
 int full_occupancy_budget(const CompilerParams& params);
-/// Ends warps before the last store when none of their lanes stores.
+/// Ends warps before the last store of a block that ends them anyway when none of their lanes
+/// stores.
 void exit_early(MachineCode& code);
 /// Keeps at most seven predicates alive: others wait in lane registers (P2R, ISETP.NE).
 void spill_predicates(MachineCode& code);

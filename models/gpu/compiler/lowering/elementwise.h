@@ -55,6 +55,9 @@ VReg word_of(Lowering& l, const std::vector<Element>& elements, std::size_t firs
 /// the value, else a copy.
 VReg own_copy(Lowering& l, const kernel::Op& op, std::size_t operand, const Element& element);
 
+/// Ends the warp, unless it has just ended.
+void end_program(Lowering& l);
+
 // The lowerings, by kind of op.
 bool lower_constant(Lowering& l, const kernel::Op& op);
 bool lower_program_id(Lowering& l, const kernel::Op& op);

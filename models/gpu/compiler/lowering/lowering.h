@@ -124,6 +124,8 @@ class Lowering {
   /// A closed form without coordinates in a uniform register.
   VReg uniform(const IndexForm& form);
 
+  /// Whether a block is the function's own.
+  bool is_entry(const kernel::Block& block) const { return &block == &function_.entry(); }
   /// Whether a value is an argument of the function.
   bool is_parameter(const kernel::Value& value) const {
     return value.def == nullptr && value.owner == &function_.entry();
@@ -157,6 +159,11 @@ class Lowering {
     std::int64_t scratch = 0;                            // bytes of a block's scratch memory
   };
   TmaRegisters tma;
+  /// What is known of scalars on the way that is being lowered: [value id] least and most.
+  struct Range {
+    std::int64_t least = 0, most = 0;
+  };
+  std::map<std::uint32_t, Range> ranges;
   /// Code that runs on a condition, in the order in which it was closed.
   std::vector<ConditionalBlocks> conditional_blocks;
   /// Results of max(x, 0): x.

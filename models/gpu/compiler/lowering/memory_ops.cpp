@@ -263,8 +263,14 @@ bool lower_store(Lowering& l, const kernel::Op& op) {
   return true;
 }
 
-bool lower_return(Lowering& l, const kernel::Op&) {
+void end_program(Lowering& l) {
+  const auto& code = l.builder().code().blocks.back().code;
+  if (!code.empty() && code.back().op == Opcode::kExit) return;
   l.builder().emit(Opcode::kExit, "EXIT", {}, {}).effect = MemoryEffect::kEnd;
+}
+
+bool lower_return(Lowering& l, const kernel::Op&) {
+  end_program(l);
   return true;
 }
 
