@@ -295,5 +295,20 @@ TEST(Pointwise, ASideOfABranchKnowsTheNumberThatItsConditionLeaves) {
   EXPECT_EQ(n["IMAD"] + n["LEA"], 1);
 }
 
+TEST(Pointwise, VectorsThatNoLaneTouchesAreLeftOut) {
+  auto n =
+      counts(R"(    %q = tt.make_range {end = 1024 : i32, start = 0 : i32} : tensor<1024xi32, #b>
+    %few = arith.constant dense<3> : tensor<1024xi32, #b>
+    %m = arith.cmpi slt, %q, %few : tensor<1024xi32, #b>
+    %ps = tt.splat %f : !tt.ptr<f32> -> tensor<1024x!tt.ptr<f32>, #b>
+    %p = tt.addptr %ps, %q : tensor<1024x!tt.ptr<f32>, #b>, tensor<1024xi32, #b>
+    %v = tt.load %p, %m : tensor<1024x!tt.ptr<f32>, #b>
+    %w = arith.addf %v, %v : tensor<1024xf32, #b>
+    tt.store %p, %w, %m : tensor<1024x!tt.ptr<f32>, #b>
+)");
+  EXPECT_EQ(n["LDG.E"], 2);  // of the first vector of four
+  EXPECT_EQ(n["STG.E"], 2);
+}
+
 }  // namespace
 }  // namespace xpusim::gpu

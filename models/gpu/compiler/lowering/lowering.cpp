@@ -201,7 +201,9 @@ const std::vector<Element>& Lowering::elements(const kernel::Value& value) {
   const std::uint32_t count = s.layout ? s.layout->register_count() : 1;
   for (std::uint32_t r = 0; r < count; ++r) {
     Element e;
-    if (s.kind == ValueKind::kMask) {
+    if (s.kind == ValueKind::kMask && never_holds(value, r)) {
+      e.bits = 0;
+    } else if (s.kind == ValueKind::kMask) {
       e.reg = predicate(value, r);
       e.bits = e.reg == kNoVReg ? 1 : 0;
     } else if (is_constant(s.index)) {
@@ -241,7 +243,10 @@ Lowering::Known Lowering::simplify(const Comparison& c, std::uint32_t reg,
       }
     }
   }
-  if (c.left.scalar == kNoScalar) return most < bound ? Known::kHolds : Known::kNothing;
+  if (c.left.scalar == kNoScalar) {
+    if (IndexMath::register_offset(c.left, reg) >= bound) return Known::kFails;
+    return most < bound ? Known::kHolds : Known::kNothing;
+  }
   const std::int64_t multiple = scalars_.multiple_of(c.left.scalar);
   if (c.left.offset < 0 || most >= multiple || bound % multiple != 0) return Known::kNothing;
   if (scalars_.is_below(c.left.scalar, bound)) return Known::kHolds;
@@ -264,6 +269,15 @@ VReg Lowering::predicate(const kernel::Value& mask, std::uint32_t reg) {
     return all[std::min<std::size_t>(reg, all.size() - 1)].reg;
   }
   return predicate(s.comparisons, s.layout ? same_register(mask, *s.layout, reg) : reg);
+}
+
+bool Lowering::never_holds(const kernel::Value& mask, std::uint32_t reg) {
+  const ValueState& s = state(mask);
+  if (s.kind != ValueKind::kMask || !s.layout) return false;
+  Comparison simpler;
+  return std::any_of(s.comparisons.begin(), s.comparisons.end(), [&](const Comparison& c) {
+    return simplify(c, reg, simpler) == Known::kFails;
+  });
 }
 
 std::uint32_t Lowering::same_register(const kernel::Value& value,

@@ -81,6 +81,8 @@ class Lowering {
 
   /// The predicate of a mask value for one register of its layout; kNoVReg: it holds in all lanes.
   VReg predicate(const kernel::Value& mask, std::uint32_t reg);
+  /// Whether a mask is known to hold in no lane for one register of its layout.
+  bool never_holds(const kernel::Value& mask, std::uint32_t reg);
   /// The first register of a value's layout that surely holds the same as `reg`: runs of equal
   /// elements, as the axis analysis finds them.
   std::uint32_t same_register(const kernel::Value& value, const kernel::LinearLayout& layout,
@@ -177,8 +179,8 @@ class Lowering {
  private:
   void count_uses(const kernel::Region& body);
   /// A comparison with a constant for one register, if it is the same in all lanes: it holds
-  /// (kHolds), or it is one of uniform numbers, which `simpler` becomes.
-  enum class Known : std::uint8_t { kNothing, kHolds, kUniform };
+  /// (kHolds, kFails), or it is one of uniform numbers, which `simpler` becomes.
+  enum class Known : std::uint8_t { kNothing, kHolds, kFails, kUniform };
   Known simplify(const Comparison& c, std::uint32_t reg, Comparison& simpler) const;
   void bind_arguments();
   bool refuse_unknown_ops(const kernel::Region& body);

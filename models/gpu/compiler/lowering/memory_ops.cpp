@@ -83,6 +83,16 @@ void load_vector(Lowering& l, const kernel::Op& op, const Vectors& v, std::uint3
   }
 }
 
+/// What a vector holds that no lane loads.
+void idle_vector(Lowering& l, const Vectors& v, std::uint32_t number, const kernel::Value* other,
+                 std::vector<Element>& result) {
+  const std::vector<Element> values = other ? l.elements(*other) : std::vector<Element>(1);
+  for (std::uint32_t e = 0; e < v.elements; ++e) {
+    const std::uint32_t at = v.first[number] + e;
+    result[at] = values[values.size() == 1 ? 0 : at];
+  }
+}
+
 /// Fills registers that hold copies from those that were loaded.
 void fill_copies(const Vectors& v, std::vector<Element>& result) {
   if (!v.layout) return;
@@ -217,7 +227,13 @@ bool lower_load(Lowering& l, const kernel::Op& op) {
   Vectors v;
   if (!cut_access(l, op, *op.operands[0], mask, kAnyWidth, v)) return false;
   std::vector<Element> result(v.layout ? v.layout->register_count() : 1);
-  for (std::uint32_t n = 0; n < v.first.size(); ++n) load_vector(l, op, v, n, mask, other, result);
+  for (std::uint32_t n = 0; n < v.first.size(); ++n) {
+    if (mask && l.never_holds(*mask, v.first[n])) {
+      idle_vector(l, v, n, other, result);
+    } else {
+      load_vector(l, op, v, n, mask, other, result);
+    }
+  }
   fill_copies(v, result);
   l.set_elements(*op.result(), v.layout, std::move(result));
   return true;
@@ -243,6 +259,7 @@ bool lower_store(Lowering& l, const kernel::Op& op) {
   }
   const std::vector<Element> values = l.elements(*op.operands[1]);
   for (std::uint32_t n = 0; n < v.first.size(); ++n) {
+    if (mask && l.never_holds(*mask, v.first[n])) continue;
     const VReg guard = store_guard(l, v, mask, v.first[n], !v.layout);
     const Address at = address(l, *op.operands[0], v.first[n]);
     const std::vector<VReg> words = all_zero(v, values, v.first[n])
