@@ -310,5 +310,27 @@ TEST(Pointwise, VectorsThatNoLaneTouchesAreLeftOut) {
   EXPECT_EQ(n["STG.E"], 2);
 }
 
+TEST(Pointwise, AConstantIsAnImmediateOnlyWhereItChangesZeroBits) {
+  const std::string load =
+      R"(    %p = tt.addptr %fs, %y : tensor<256x!tt.ptr<f32>, #b>, tensor<256xi32, #b>
+    %v = tt.load %p : tensor<256x!tt.ptr<f32>, #b>
+    tt.store %gp, %v : tensor<256x!tt.ptr<f32>, #b>
+)";
+  // Elements two apart: their bit is free.
+  auto free = counts(
+      "    %c = arith.constant dense<2> : tensor<256xi32, #b>\n"
+      "    %y = arith.muli %x, %c : tensor<256xi32, #b>\n" +
+      load);
+  EXPECT_EQ(free["LDG.E"], 2);
+  EXPECT_EQ(free["LEA.CO"], 1 + 1);  // and the store's
+  // Elements three apart: the sum may carry.
+  auto carries = counts(
+      "    %c = arith.constant dense<3> : tensor<256xi32, #b>\n"
+      "    %y = arith.muli %x, %c : tensor<256xi32, #b>\n" +
+      load);
+  EXPECT_EQ(carries["LDG.E"], 2);
+  EXPECT_EQ(carries["LEA.CO"], 2 + 1);
+}
+
 }  // namespace
 }  // namespace xpusim::gpu

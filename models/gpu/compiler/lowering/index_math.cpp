@@ -104,6 +104,21 @@ bool IndexMath::covers(const IndexForm& form, const ThreadPart& part, std::int64
          (static_cast<std::uint64_t>(offset) & cleared) == cleared;
 }
 
+bool IndexMath::is_disjoint(const IndexForm& form, const ThreadPart& part,
+                            std::int64_t offset) const {
+  std::uint64_t limit = form.scalar == kNoScalar
+                            ? std::uint64_t{1} << 62
+                            : static_cast<std::uint64_t>(scalars_.multiple_of(form.scalar));
+  for (const Multiple& m : part.multiples) {
+    limit =
+        std::min(limit, std::uint64_t{1} << std::countr_zero(static_cast<std::uint64_t>(m.factor)));
+  }
+  std::uint64_t bits = 0;
+  for (const Segment& s : part.segments) bits |= shifted(s.tid_bits, s.shift);
+  const auto added = static_cast<std::uint64_t>(offset);
+  return offset >= 0 && added < limit && (added & bits) == 0;
+}
+
 bool IndexMath::any_cover(const IndexForm& form, const ThreadPart& part) const {
   for (std::uint32_t r = 0; form.layout && r < form.layout->register_count(); ++r) {
     if (covers(form, part, register_offset(form, r))) return true;
@@ -238,7 +253,9 @@ Address IndexMath::address(const IndexForm& form, ScalarId base, std::int64_t by
     const auto [low, high] = scalars_.pointer(base);
     return {low, high, offset * bytes};
   }
-  if (covers(form, part, offset)) return address_of({index(form, reg)}, base, bytes);
+  if (covers(form, part, offset) || (offset != 0 && !is_disjoint(form, part, offset))) {
+    return address_of({index(form, reg)}, base, bytes);
+  }
   const Key base_key{form.layout, form.factors, form.scalar, 0};
   auto it = indices_.find(base_key);
   if (it == indices_.end()) it = indices_.emplace(base_key, with_scalar(form, part)).first;

@@ -71,6 +71,9 @@ class IndexMath {
   static void add_bit(std::vector<Segment>& segments, std::size_t bit, std::int64_t value);
   /// Bits that masking tid clears and a constant may set instead; 0 if masking is no matter.
   std::uint64_t masked_off(const ThreadPart& part) const;
+  /// Whether adding a register's constant to the rest of an index changes zero bits only, which is
+  /// when the compiler knows that it may come last, as an immediate of the access.
+  bool is_disjoint(const IndexForm& form, const ThreadPart& part, std::int64_t offset) const;
   bool covers(const IndexForm& form, const ThreadPart& part, std::int64_t offset) const;
   bool any_cover(const IndexForm& form, const ThreadPart& part) const;
   VReg shifted_tid(int shift);
