@@ -332,5 +332,24 @@ TEST(Pointwise, AConstantIsAnImmediateOnlyWhereItChangesZeroBits) {
   EXPECT_EQ(carries["LEA.CO"], 2 + 1);
 }
 
+TEST(Pointwise, ConstantsAreAddedLastAndBecomeImmediates) {
+  // Twice a number, and twice it and one: one address for both.
+  auto n = counts(R"(    %v = tt.load %ip : tensor<256x!tt.ptr<i32>, #b>
+    %c2 = arith.constant dense<2> : tensor<256xi32, #b>
+    %c1 = arith.constant dense<1> : tensor<256xi32, #b>
+    %d = arith.muli %v, %c2 : tensor<256xi32, #b>
+    %e = arith.addi %d, %c1 : tensor<256xi32, #b>
+    %p = tt.addptr %fs, %d : tensor<256x!tt.ptr<f32>, #b>, tensor<256xi32, #b>
+    %q = tt.addptr %fs, %e : tensor<256x!tt.ptr<f32>, #b>, tensor<256xi32, #b>
+    %a = tt.load %p : tensor<256x!tt.ptr<f32>, #b>
+    %b = tt.load %q : tensor<256x!tt.ptr<f32>, #b>
+    %s = arith.addf %a, %b : tensor<256xf32, #b>
+    tt.store %gp, %s : tensor<256x!tt.ptr<f32>, #b>
+)");
+  EXPECT_EQ(n["LDG.E"], 4);
+  EXPECT_EQ(n["LEA.CO"], 2);     // an element each, with and without the one
+  EXPECT_EQ(n["IMAD.WIDE"], 2);  // of the index that load and store share
+}
+
 }  // namespace
 }  // namespace xpusim::gpu

@@ -116,11 +116,60 @@ std::optional<Element> fold(Lowering& l, const kernel::Op& op, std::span<const E
   return std::nullopt;
 }
 
+/// A number as a register plus a constant: its own, or what it was made of if nothing else reads
+/// it.
+Lowering::ConstantSum split(Lowering& l, const kernel::Value& value, const Element& e) {
+  if (e.is_constant()) return {kNoVReg, e.bits};
+  const auto known = l.constant_sums.find(e.reg);
+  if (known == l.constant_sums.end() || l.use_count(value) != 1) return {e.reg, 0};
+  return known->second;
+}
+
+/// A power of two that divides what a register holds.
+std::uint32_t multiple_of(Lowering& l, VReg reg) {
+  const auto known = l.multiples.find(reg);
+  return known == l.multiples.end() ? 1 : known->second;
+}
+
+/// Sums and products with constants, which come last (LLVM, InstCombine and Reassociate): what
+/// differs in them only is computed once. None for others.
+std::optional<Element> constants_last(Lowering& l, const kernel::Op& op,
+                                      std::span<const Element> e) {
+  const bool product = op.name() == "arith.muli";
+  if ((op.name() != "arith.addi" && !product) || (e[0].is_constant() && e[1].is_constant())) {
+    return std::nullopt;
+  }
+  const auto x = split(l, *op.operands[0], e[0]), y = split(l, *op.operands[1], e[1]);
+  Builder& b = l.builder();
+  VReg rest;
+  std::uint32_t constant = x.constant + y.constant, multiple;
+  if (product) {
+    if (x.rest != kNoVReg && y.rest != kNoVReg) return std::nullopt;
+    const std::uint32_t factor = e[0].is_constant() ? e[0].bits : e[1].bits;
+    const Lowering::ConstantSum& number = e[0].is_constant() ? y : x;
+    rest = b.value(Opcode::kFma, "IMAD", {number.rest}, factor);
+    constant = number.constant * factor;
+    multiple = multiple_of(l, number.rest) * (factor & -factor);
+  } else if (x.rest != kNoVReg && y.rest != kNoVReg) {
+    rest = b.value(Opcode::kAlu, "IADD3", {x.rest, y.rest});
+    multiple = std::min(multiple_of(l, x.rest), multiple_of(l, y.rest));
+  } else {
+    rest = x.rest != kNoVReg ? x.rest : y.rest;
+    multiple = multiple_of(l, rest);
+  }
+  l.multiples[rest] = std::max(multiple, multiple_of(l, rest));
+  if (constant == 0) return Element{rest};
+  const VReg sum = b.value(Opcode::kAlu, "IADD3", {rest}, constant);
+  l.constant_sums[sum] = {rest, constant};
+  return Element{sum};
+}
+
 bool integer_elements(Lowering& l, const kernel::Op& op, Opcode opcode, std::string_view mnemonic,
                       std::uint32_t variant) {
   return map_elements(l, op, [&](std::span<const Element> e) {
     if (const auto known = fold(l, op, e)) return *known;
     if (is_wide(*op.result())) return wide_element(l, opcode, mnemonic, variant, e);
+    if (const auto sum = constants_last(l, op, e)) return *sum;
     const VReg first = e[0].is_constant() && e[1].is_constant() ? l.in_register(e[0]) : e[0].reg;
     const Element result{
         l.builder().value(opcode, mnemonic, {first, e[1].reg}, e[0].bits ^ e[1].bits ^ variant)};

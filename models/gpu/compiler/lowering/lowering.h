@@ -170,6 +170,13 @@ class Lowering {
   std::vector<ConditionalBlocks> conditional_blocks;
   /// Results of max(x, 0): x.
   std::map<VReg, VReg> raised_to_zero;
+  /// Registers that are another one plus a constant; powers of two that divide registers.
+  struct ConstantSum {
+    VReg rest = kNoVReg;
+    std::uint32_t constant = 0;
+  };
+  std::map<VReg, ConstantSum> constant_sums;
+  std::map<VReg, std::uint32_t> multiples;
   /// Operands of exclusive ors, which another one may undo; predicates that became numbers.
   std::map<VReg, std::pair<Element, Element>> exclusive_ors;
   std::map<VReg, Element> was_predicate;
