@@ -332,6 +332,28 @@ TEST(Pointwise, AConstantIsAnImmediateOnlyWhereItChangesZeroBits) {
   EXPECT_EQ(carries["LEA.CO"], 2 + 1);
 }
 
+TEST(Pointwise, ElementsShareTheSignOfTheirBlock) {
+  auto n = counts(R"(    %c = arith.constant dense<2> : tensor<256xi32, #b>
+    %y = arith.remsi %x, %c : tensor<256xi32, #b>
+    tt.store %ip, %y : tensor<256x!tt.ptr<i32>, #b>
+)");
+  EXPECT_EQ(n["SHF.R.S32.HI"], 1);  // a bit of the block's number
+  EXPECT_EQ(n["SGXT"], 1);
+  EXPECT_EQ(n["LEA.HI"], 2);
+}
+
+TEST(Pointwise, WideNumbersThatWereNarrowCompareAsNarrowOnes) {
+  auto n = counts(R"(    %v = tt.load %ip : tensor<256x!tt.ptr<i32>, #b>
+    %u = arith.extsi %v : tensor<256xi32, #b> to tensor<256xi64, #b>
+    %c = arith.constant dense<5> : tensor<256xi64, #b>
+    %q = arith.cmpi sge, %u, %c : tensor<256xi64, #b>
+    %s = arith.select %q, %v, %x : tensor<256xi1, #b>, tensor<256xi32, #b>
+    tt.store %ip, %s : tensor<256x!tt.ptr<i32>, #b>
+)");
+  EXPECT_EQ(n["ISETP"], 2);
+  EXPECT_EQ(n["ISETP.EX"] + n["SHF.R.S32.HI"], 0);
+}
+
 TEST(Pointwise, ConstantsAreAddedLastAndBecomeImmediates) {
   // Twice a number, and twice it and one: one address for both.
   auto n = counts(R"(    %v = tt.load %ip : tensor<256x!tt.ptr<i32>, #b>

@@ -11,8 +11,9 @@ namespace xpusim::gpu {
 
 /// Computes an op element by element: `compute` makes one element of the result from the operands'.
 /// Elements that several registers share (splats, copies, runs of equal ones) are computed once.
+/// `compute` also takes the number of the element's register.
 template <class Compute>
-bool map_elements(Lowering& l, const kernel::Op& op, const Compute& compute) {
+bool map_elements_by_register(Lowering& l, const kernel::Op& op, const Compute& compute) {
   const kernel::Type type = op.result()->type;
   const kernel::LinearLayout* layout = nullptr;
   if (type->kind == kernel::TypeKind::kTensor) {
@@ -36,11 +37,17 @@ bool map_elements(Lowering& l, const kernel::Op& op, const Compute& compute) {
       in.push_back(l.whole(o[o.size() == 1 ? 0 : r]));
     }
     auto [it, fresh] = done.try_emplace(in);
-    if (fresh) it->second = compute(std::span<const Element>(in));
+    if (fresh) it->second = compute(std::span<const Element>(in), r);
     result.push_back(it->second);
   }
   l.set_elements(*op.result(), layout, std::move(result));
   return true;
+}
+
+template <class Compute>
+bool map_elements(Lowering& l, const kernel::Op& op, const Compute& compute) {
+  return map_elements_by_register(
+      l, op, [&](std::span<const Element> in, std::uint32_t) { return compute(in); });
 }
 
 /// The address that a pointer (or a register of a tile of pointers) stands for.

@@ -119,6 +119,30 @@ bool IndexMath::is_disjoint(const IndexForm& form, const ThreadPart& part,
   return offset >= 0 && added < limit && (added & bits) == 0;
 }
 
+VReg IndexMath::sign(const IndexForm& form, std::uint32_t reg) {
+  const ThreadPart part = thread_part(form);
+  const std::int64_t offset = register_offset(form, reg);
+  if (form.scalar == kNoScalar || !part.multiples.empty() || !is_disjoint(form, part, offset)) {
+    return kNoVReg;
+  }
+  const auto multiple = static_cast<std::uint64_t>(scalars_.multiple_of(form.scalar));
+  for (const Segment& s : part.segments) {
+    if (shifted(s.tid_bits, s.shift) >= multiple) return kNoVReg;
+  }
+  auto [slot, fresh] = signs_.try_emplace(form.scalar, kNoVReg);
+  if (!fresh) return slot->second;
+  constexpr int kSignBit = 31;
+  ScalarId inner;
+  const int shift = scalars_.shift_of(form.scalar, &inner);
+  if (shift <= 0) {
+    return slot->second =
+               b_.value(Opcode::kAlu, "SHF.R.S32.HI", {scalars_.operand(form.scalar)}, kSignBit);
+  }
+  const VReg bit = b_.value(Opcode::kAlu, "SHF.R.S32.HI", {scalars_.operand(inner)},
+                            static_cast<std::uint32_t>(kSignBit - shift));
+  return signs_[form.scalar] = b_.value(Opcode::kAlu, "SGXT", {bit}, 1);
+}
+
 bool IndexMath::any_cover(const IndexForm& form, const ThreadPart& part) const {
   for (std::uint32_t r = 0; form.layout && r < form.layout->register_count(); ++r) {
     if (covers(form, part, register_offset(form, r))) return true;

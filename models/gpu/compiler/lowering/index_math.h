@@ -36,6 +36,9 @@ class IndexMath {
   /// The index that a register holds; uniform ones may stay in a uniform register.
   VReg index(const IndexForm& form, std::uint32_t reg);
   Address address(const IndexForm& form, ScalarId base, std::int64_t bytes, std::uint32_t reg);
+  /// The sign of an index, in all bits of a register, where it is that of its uniform part: threads
+  /// and registers add to bits that are zero there. kNoVReg: it is not known to be.
+  VReg sign(const IndexForm& form, std::uint32_t reg);
   /// The address of an index in a register, or in two; from a pointer that moves, an addition to
   /// the index's bytes, which stay the same.
   Address address_of(const Element& index, ScalarId base, std::int64_t bytes);
@@ -91,6 +94,7 @@ class IndexMath {
   std::map<std::vector<std::int64_t>, VReg> thread_offsets_;
   std::map<std::pair<VReg, std::int64_t>, VReg> turned_over_;
   std::map<Key, VReg> indices_;
+  std::map<ScalarId, VReg> signs_;
   std::map<std::tuple<VReg, ScalarId, std::int64_t>, std::pair<VReg, VReg>> addresses_;
 };
 

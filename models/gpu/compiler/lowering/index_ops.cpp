@@ -447,7 +447,9 @@ bool lower_cmp_int(Lowering& l, const kernel::Op& op) {
     const VReg p = l.builder().predicate();
     l.builder().emit(Opcode::kAlu, "ISETP", {p}, {e[0].reg, e[1].reg},
                      e[0].bits ^ e[1].bits ^ variant);
-    if (!is_wide(*op.operands[0])) return Element{p};
+    // Of two numbers that are 32 bits' sign extended, those compare alike.
+    const bool is_short = e[0].high == kNoVReg && e[1].high == kNoVReg;
+    if (!is_wide(*op.operands[0]) || is_short) return Element{p};
     const VReg both = l.builder().predicate();
     const VReg left = upper_half(l, *op.operands[0], e[0]);
     const VReg right = upper_half(l, *op.operands[1], e[1]);

@@ -62,6 +62,18 @@ std::int64_t ScalarGraph::multiple_of(ScalarId id) const {
   }
 }
 
+std::int64_t ScalarGraph::largest_natural(ScalarId id) const {
+  constexpr std::int64_t kLargestBlock = 65535;
+  const Node& n = at(id);
+  if (n.kind == ScalarKind::kConstant) return n.value;
+  if (n.kind == ScalarKind::kProgramId) return n.value > 0 ? kLargestBlock - 1 : -1;
+  if (n.kind != ScalarKind::kMultiply && n.kind != ScalarKind::kAdd) return -1;
+  const std::int64_t left = largest_natural(n.left), right = largest_natural(n.right);
+  if (left < 0 || right < 0) return -1;
+  const std::int64_t most = n.kind == ScalarKind::kAdd ? left + right : left * right;
+  return most <= std::numeric_limits<std::int32_t>::max() ? most : -1;
+}
+
 bool ScalarGraph::is_constant(ScalarId id, std::int64_t* value) const {
   if (at(id).kind != ScalarKind::kConstant) return false;
   *value = at(id).value;
