@@ -373,5 +373,16 @@ TEST(Pointwise, ConstantsAreAddedLastAndBecomeImmediates) {
   EXPECT_EQ(n["IMAD.WIDE"], 2);  // of the index that load and store share
 }
 
+TEST(Pointwise, SineAndCosineOfOneNumberReduceItOnce) {
+  auto n = counts(R"(    %v = tt.load %fp : tensor<256x!tt.ptr<f32>, #b>
+    %s = math.sin %v : tensor<256xf32, #b>
+    %c = math.cos %v : tensor<256xf32, #b>
+    %w = arith.addf %s, %c : tensor<256xf32, #b>
+    tt.store %fp, %w : tensor<256x!tt.ptr<f32>, #b>
+)");
+  EXPECT_EQ(n["F2I"], 2);  // an element each
+  EXPECT_EQ(n["BSSY"], 4);
+}
+
 }  // namespace
 }  // namespace xpusim::gpu

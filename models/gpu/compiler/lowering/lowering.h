@@ -177,6 +177,8 @@ class Lowering {
   };
   std::map<VReg, ConstantSum> constant_sums;
   std::map<VReg, std::uint32_t> multiples;
+  /// First steps of library functions: [mnemonic, sources, number] their results.
+  std::map<std::tuple<std::string_view, VReg, VReg, std::uint32_t>, VReg> function_steps;
   /// Operands of exclusive ors, which another one may undo; predicates that became numbers.
   std::map<VReg, std::pair<Element, Element>> exclusive_ors;
   std::map<VReg, Element> was_predicate;
