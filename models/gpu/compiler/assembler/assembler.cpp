@@ -103,8 +103,12 @@ std::int64_t fixed_latency(Opcode op, RegFile result, const CompilerParams& para
 
 void assemble(MachineCode code, const CompilerParams& params, Program& program) {
   simplify(code);
+  combine_logic(code);
+  combine_sums(code);
+  pair_zeros(code);
   contract(code);
   simplify(code);
+  choose_addresses(code);
   hoist(code);
   simplify(code);
   balance_pipes(code);

@@ -18,6 +18,19 @@ void simplify(MachineCode& code);
 void hoist(MachineCode& code);
 /// Contracts products that only sums use into fused multiply-adds, as PTX's default allows.
 void contract(MachineCode& code);
+/// Logic of two predicates becomes part of a comparison that only it reads (FSETP.GT.OR, ...), and
+/// bitwise operations of up to three sources become one (LOP3, PLOP3).
+void combine_logic(MachineCode& code);
+/// Integer products and shifts that only one sum reads become part of it (IMAD, LEA), and sums of
+/// three one instruction (IADD3).
+void combine_sums(MachineCode& code);
+/// Clears two registers that must stand side by side at once (CS2R).
+void pair_zeros(MachineCode& code);
+/// Adds an index that only one address scales to a pointer parameter in halves, on the ALU pipe
+/// from a uniform register (LEA, LEA.HI.X.SX32); what several addresses share stays a wide
+/// multiply-add each (IMAD.WIDE). So do 302 of 303 single indices, and all 80 shared ones of
+/// programs of one block, in the listings of torch.compile's pointwise kernels.
+void choose_addresses(MachineCode& code);
 /// Moves integer work from the ALU pipe to the FMA pipe (IMAD.SHL, IMAD.MOV, VIADD) while the
 /// former is clearly the busier.
 void balance_pipes(MachineCode& code);
@@ -41,7 +54,8 @@ ScheduleResult schedule(MachineCode& code, const CompilerParams& params, const S
 /// a configuration with others runs the code made for these.
 inline constexpr int kRegistersOfSm = 65536;
 inline constexpr int kStackPointer = 1;  ///< R1 is taken from the first instruction to the last
-/// Ends warps before the last store when none of their lanes stores.
+/// Ends warps before the last store of a block that ends them anyway when none of their lanes
+/// stores.
 void exit_early(MachineCode& code);
 /// Keeps at most seven predicates alive: others wait in lane registers (P2R, ISETP.NE).
 void spill_predicates(MachineCode& code);

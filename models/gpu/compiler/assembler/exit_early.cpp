@@ -67,10 +67,7 @@ std::vector<std::size_t> fetches_for(const Code& code, const std::vector<std::si
   return found;
 }
 
-}  // namespace
-
-void exit_early(MachineCode& code) {
-  Code& last = code.blocks.back().code;
+void leave_before_store(Code& last) {
   const std::vector<std::size_t> store = last_store(last);
   if (store.empty()) return;
   const std::size_t access = *std::find_if(store.begin(), store.end(),
@@ -98,6 +95,12 @@ void exit_early(MachineCode& code) {
   }
   result.push_back(last.back());
   last = std::move(result);
+}
+
+}  // namespace
+
+void exit_early(MachineCode& code) {
+  for (MachineBlock& block : code.blocks) leave_before_store(block.code);
 }
 
 }  // namespace xpusim::gpu

@@ -3,6 +3,7 @@
 // the op's site.
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
 
@@ -175,6 +176,81 @@ static bool lower_side(Lowering& l, const kernel::Op& op, const kernel::Block* s
   return true;
 }
 
+/// A number that a condition compares with a constant, and what each side of the branch knows of
+/// it: where it can only be one value, it is a constant there.
+class Compared {
+ public:
+  Compared(Lowering& l, const kernel::Value& condition) : l_(l) {
+    const kernel::Op* compare = condition.def;
+    if (compare == nullptr || compare->name() != "arith.cmpi") return;
+    const auto bound = kernel::integer_constant(*compare->operands[1]);
+    const kernel::Value& number = *compare->operands[0];
+    const ValueState& s = l.state(number);
+    if (!bound || s.kind != ValueKind::kIndex || s.index.scalar == kNoScalar || s.index.layout)
+      return;
+    number_ = &number;
+    how_ = kernel::compare_of(*compare);
+    bound_ = *bound;
+    const auto known = l.ranges.find(number.id);
+    const bool block_number = number.def != nullptr && number.def->name() == "tt.get_program_id";
+    before_ = known != l.ranges.end() ? known->second
+                                      : Lowering::Range{block_number ? 0 : INT32_MIN, INT32_MAX};
+  }
+
+  void enter(bool holds) {
+    if (number_ == nullptr) return;
+    Lowering::Range range = before_;
+    const bool less = how_ == kernel::Compare::kSlt || how_ == kernel::Compare::kSle;
+    const bool greater = how_ == kernel::Compare::kSgt || how_ == kernel::Compare::kSge;
+    const std::int64_t past =
+        how_ == kernel::Compare::kSlt || how_ == kernel::Compare::kSge ? 0 : 1;
+    if (less || greater) {  // below bound + past, or from there on
+      if (less == holds) {
+        range.most = std::min(range.most, bound_ + past - 1);
+      } else {
+        range.least = std::max(range.least, bound_ + past);
+      }
+    } else if ((how_ == kernel::Compare::kEq && holds) ||
+               (how_ == kernel::Compare::kNe && !holds)) {
+      range.least = range.most = bound_;
+    }
+    l_.ranges[number_->id] = range;
+    if (range.least != range.most) return;
+    saved_ = l_.state(*number_);
+    ValueState constant;
+    constant.kind = ValueKind::kIndex;
+    constant.index.offset = range.least;
+    l_.state(*number_) = constant;
+  }
+
+  void leave() {
+    if (number_ == nullptr) return;
+    l_.ranges[number_->id] = before_;
+    if (saved_) l_.state(*number_) = *saved_;
+    saved_.reset();
+  }
+
+ private:
+  Lowering& l_;
+  const kernel::Value* number_ = nullptr;
+  kernel::Compare how_ = kernel::Compare::kUnknown;
+  std::int64_t bound_ = 0;
+  Lowering::Range before_;
+  std::optional<ValueState> saved_;
+};
+
+/// Whether nothing of the function comes after an op: its ways need not meet again.
+static bool ends_function(const Lowering& l, const kernel::Op& op) {
+  for (const kernel::Op* at = &op;; at = at->parent->parent->parent) {
+    const auto& ops = at->parent->ops;
+    if (ops.size() < 2 || ops[ops.size() - 2].get() != at) return false;
+    const kernel::Op& last = *ops.back();
+    if (last.name() == "tt.return") return l.is_entry(*at->parent);
+    if (last.name() != "scf.yield" || !last.operands.empty()) return false;
+    if (at->parent->parent->parent->name() != "scf.if") return false;
+  }
+}
+
 /// Taken ways that meet again stand between BSSY and BSYNC, which the assembler places where it
 /// does not know that the condition is the same in all lanes.
 bool lower_if(Lowering& l, const kernel::Op& op) {
@@ -193,23 +269,31 @@ bool lower_if(Lowering& l, const kernel::Op& op) {
     if (!merge) return false;
     merges.push_back(std::move(*merge));
   }
-  l.builder().emit(Opcode::kNop, "BSSY", {}, {});
+  const bool last = ends_function(l, op);
+  Compared compared(l, *op.operands[0]);
+  if (!last) l.builder().emit(Opcode::kNop, "BSSY", {}, {});
   const std::size_t before = last_block(l);
   branch(l, &op, Branch::kIfZero, 0, p);
-  const std::size_t first = new_block(l);
-  if (!lower_body(l, *yes) || !arrive(l, *yes->ops.back(), 0, merges, first)) return false;
-  l.conditional_blocks.push_back({before, first, last_block(l)});
+  const auto side = [&](const kernel::Block& block, bool holds) {
+    const std::size_t first = new_block(l);
+    compared.enter(holds);
+    const bool fine = lower_body(l, block) && arrive(l, *block.ops.back(), 0, merges, first);
+    compared.leave();
+    if (fine && last) end_program(l);
+    l.conditional_blocks.push_back({before, first, last_block(l)});
+    return fine;
+  };
+  if (!side(*yes, true)) return false;
   const std::size_t yes_end = last_block(l);
   if (no) {
-    branch(l, nullptr, Branch::kAlways, 0);
-    const std::size_t second = new_block(l);
-    set_target(l, before, second);
-    if (!lower_body(l, *no) || !arrive(l, *no->ops.back(), 0, merges, second)) return false;
-    l.conditional_blocks.push_back({before, second, last_block(l)});
+    if (!last) branch(l, nullptr, Branch::kAlways, 0);
+    set_target(l, before, yes_end + 1);
+    if (!side(*no, false)) return false;
+    if (last) return true;
   }
   const std::size_t join = new_block(l);
   set_target(l, no ? yes_end : before, join);
-  l.builder().emit(Opcode::kNop, "BSYNC", {}, {});
+  if (!last) l.builder().emit(Opcode::kNop, "BSYNC", {}, {});
   for (std::size_t n = 0; n < merges.size(); ++n) merges[n].set(l, *op.result(n));
   return true;
 }

@@ -11,8 +11,9 @@ namespace xpusim::gpu {
 
 /// Computes an op element by element: `compute` makes one element of the result from the operands'.
 /// Elements that several registers share (splats, copies, runs of equal ones) are computed once.
+/// `compute` also takes the number of the element's register.
 template <class Compute>
-bool map_elements(Lowering& l, const kernel::Op& op, const Compute& compute) {
+bool map_elements_by_register(Lowering& l, const kernel::Op& op, const Compute& compute) {
   const kernel::Type type = op.result()->type;
   const kernel::LinearLayout* layout = nullptr;
   if (type->kind == kernel::TypeKind::kTensor) {
@@ -36,11 +37,17 @@ bool map_elements(Lowering& l, const kernel::Op& op, const Compute& compute) {
       in.push_back(l.whole(o[o.size() == 1 ? 0 : r]));
     }
     auto [it, fresh] = done.try_emplace(in);
-    if (fresh) it->second = compute(std::span<const Element>(in));
+    if (fresh) it->second = compute(std::span<const Element>(in), r);
     result.push_back(it->second);
   }
   l.set_elements(*op.result(), layout, std::move(result));
   return true;
+}
+
+template <class Compute>
+bool map_elements(Lowering& l, const kernel::Op& op, const Compute& compute) {
+  return map_elements_by_register(
+      l, op, [&](std::span<const Element> in, std::uint32_t) { return compute(in); });
 }
 
 /// The address that a pointer (or a register of a tile of pointers) stands for.
@@ -55,6 +62,9 @@ VReg word_of(Lowering& l, const std::vector<Element>& elements, std::size_t firs
 /// the value, else a copy.
 VReg own_copy(Lowering& l, const kernel::Op& op, std::size_t operand, const Element& element);
 
+/// Ends the warp, unless it has just ended.
+void end_program(Lowering& l);
+
 // The lowerings, by kind of op.
 bool lower_constant(Lowering& l, const kernel::Op& op);
 bool lower_program_id(Lowering& l, const kernel::Op& op);
@@ -67,6 +77,8 @@ bool lower_add_int(Lowering& l, const kernel::Op& op);
 bool lower_sub_int(Lowering& l, const kernel::Op& op);
 bool lower_mul_int(Lowering& l, const kernel::Op& op);
 bool lower_bits(Lowering& l, const kernel::Op& op);
+/// Of truth values: and, or, exclusive or, and comparisons.
+bool lower_predicate_logic(Lowering& l, const kernel::Op& op);
 bool lower_shift(Lowering& l, const kernel::Op& op);
 bool lower_min_max_int(Lowering& l, const kernel::Op& op);
 bool lower_cmp_int(Lowering& l, const kernel::Op& op);

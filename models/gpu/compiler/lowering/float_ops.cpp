@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "models/gpu/compiler/lowering/elementwise.h"
+#include "models/gpu/compiler/lowering/float_facts.h"
 
 namespace xpusim::gpu {
 namespace {
@@ -186,8 +187,47 @@ static bool select_uniform(Lowering& l, const kernel::Op& op) {
   return true;
 }
 
+/// An instruction of the block under construction again, with its result clamped to [0, 1].
+static VReg saturate(Lowering& l, VReg value) {
+  const auto& code = l.builder().code().blocks.back().code;
+  for (std::size_t at = code.size(); at-- > 0;) {
+    if (code[at].defs.size() != 1 || code[at].defs[0] != value) continue;
+    const MachineInstruction i = code[at];
+    const std::string_view saturated = i.mnemonic == "FADD"   ? "FADD.SAT"
+                                       : i.mnemonic == "FMUL" ? "FMUL.SAT"
+                                                              : "";
+    if (saturated.empty() || i.guard != kNoVReg) break;
+    const VReg result = l.builder().general();
+    MachineInstruction& again = l.builder().emit(i.op, saturated, {result}, {}, i.immediate);
+    again.uses = i.uses;
+    return result;
+  }
+  return kNoVReg;
+}
+
+/// The larger or smaller one; a clamp to [0, 1] is part of the instruction whose result it takes.
+static bool lower_extremum(Lowering& l, const kernel::Op& op, const Extremum& extremum) {
+  return map_elements(l, op, [&](std::span<const Element> e) {
+    const Element& x = e[1].is_constant() ? e[2] : e[1];
+    const std::uint32_t bound = e[1].is_constant() ? e[1].bits : e[2].bits;
+    const auto from_zero = l.raised_to_zero.find(x.reg);
+    if (extremum.minimum && bound == bits(1) && from_zero != l.raised_to_zero.end()) {
+      const VReg saturated = saturate(l, from_zero->second);
+      if (saturated != kNoVReg) return Element{saturated};
+    }
+    const VReg result =
+        l.builder().value(Opcode::kAlu, "FMNMX", {l.in_register(x)}, bound ^ extremum.minimum);
+    if (!extremum.minimum && bound == 0) l.raised_to_zero[result] = x.reg;
+    return Element{result};
+  });
+}
+
 bool lower_select(Lowering& l, const kernel::Op& op) {
   if (l.is_uniform(*op.result()) && select_uniform(l, op)) return true;
+  if (kernel::bit_width(op.result()->type->dtype) == 32 &&
+      kernel::is_float(op.result()->type->dtype)) {
+    if (const auto extremum = extremum_of(op)) return lower_extremum(l, op, *extremum);
+  }
   const bool both_halves = kernel::bit_width(op.result()->type->dtype) > 32;
   const bool is_float = kernel::is_float(op.result()->type->dtype);
   return map_elements(l, op, [&](std::span<const Element> e) {

@@ -35,26 +35,38 @@ IndexMath::ThreadPart IndexMath::thread_part(const IndexForm& form) const {
   std::vector<const kernel::Basis*> bases;
   for (const auto& b : form.layout->lanes) bases.push_back(&b);
   for (const auto& b : form.layout->warps) bases.push_back(&b);
+  std::map<std::int64_t, std::vector<std::pair<std::size_t, int>>> scaled;  // bits: power of two
   for (std::size_t bit = 0; bit < bases.size(); ++bit) {
     std::int64_t value = 0;
     for (std::size_t d = 0; d < bases[bit]->size(); ++d)
       value += form.factors[d] * (*bases[bit])[d];
     if (value == 0) continue;
-    if (value < 0 || (value & (value - 1)) != 0) {
-      part.odd_bits.emplace_back(static_cast<int>(bit), value);
+    const int power = std::countr_zero(static_cast<std::uint64_t>(value));
+    const std::int64_t odd = value / (std::int64_t{1} << power);
+    if (odd == 1) {
+      add_bit(part.segments, bit, value);
     } else {
-      add_bit(part, bit, value);
+      scaled[odd].emplace_back(bit, power);
+    }
+  }
+  for (const auto& [odd, bits] : scaled) {
+    int least = bits[0].second;
+    for (const auto& [bit, power] : bits) least = std::min(least, power);
+    Multiple& multiple = part.multiples.emplace_back();
+    multiple.factor = odd * (std::int64_t{1} << least);
+    for (const auto& [bit, power] : bits) {
+      add_bit(multiple.segments, bit, std::int64_t{1} << (power - least));
     }
   }
   return part;
 }
 
 /// `value`: a power of two.
-void IndexMath::add_bit(ThreadPart& part, std::size_t bit, std::int64_t value) {
+void IndexMath::add_bit(std::vector<Segment>& segments, std::size_t bit, std::int64_t value) {
   const int shift = std::countr_zero(static_cast<std::uint64_t>(value)) - static_cast<int>(bit);
   auto same = [&](const Segment& s) { return s.shift == shift; };
-  auto it = std::find_if(part.segments.begin(), part.segments.end(), same);
-  if (it == part.segments.end()) it = part.segments.insert(it, {shift, 0});
+  auto it = std::find_if(segments.begin(), segments.end(), same);
+  if (it == segments.end()) it = segments.insert(it, {shift, 0});
   it->tid_bits |= 1u << bit;
 }
 
@@ -64,7 +76,7 @@ VReg IndexMath::thread_offset(const std::vector<std::int64_t>& of_bits) {
   ThreadPart part;
   for (std::size_t bit = 0; bit < of_bits.size(); ++bit) {
     for (std::int64_t rest = of_bits[bit]; rest != 0; rest &= rest - 1) {
-      add_bit(part, bit, rest & -rest);
+      add_bit(part.segments, bit, rest & -rest);
     }
   }
   return slot->second = thread_index(part, kNoVReg);
@@ -81,7 +93,7 @@ VReg IndexMath::exclusive_or(VReg reg, std::int64_t bits) {
 }
 
 std::uint64_t IndexMath::masked_off(const ThreadPart& part) const {
-  if (part.segments.size() != 1 || !part.odd_bits.empty() || part.segments[0].shift < 0) return 0;
+  if (part.segments.size() != 1 || !part.multiples.empty() || part.segments[0].shift < 0) return 0;
   const Segment& s = part.segments[0];
   return shifted(kTidMask & ~s.tid_bits, s.shift);
 }
@@ -90,6 +102,45 @@ bool IndexMath::covers(const IndexForm& form, const ThreadPart& part, std::int64
   const std::uint64_t cleared = masked_off(part);
   return form.layout && cleared != 0 && offset > 0 &&
          (static_cast<std::uint64_t>(offset) & cleared) == cleared;
+}
+
+bool IndexMath::is_disjoint(const IndexForm& form, const ThreadPart& part,
+                            std::int64_t offset) const {
+  std::uint64_t limit = form.scalar == kNoScalar
+                            ? std::uint64_t{1} << 62
+                            : static_cast<std::uint64_t>(scalars_.multiple_of(form.scalar));
+  for (const Multiple& m : part.multiples) {
+    limit =
+        std::min(limit, std::uint64_t{1} << std::countr_zero(static_cast<std::uint64_t>(m.factor)));
+  }
+  std::uint64_t bits = 0;
+  for (const Segment& s : part.segments) bits |= shifted(s.tid_bits, s.shift);
+  const auto added = static_cast<std::uint64_t>(offset);
+  return offset >= 0 && added < limit && (added & bits) == 0;
+}
+
+VReg IndexMath::sign(const IndexForm& form, std::uint32_t reg) {
+  const ThreadPart part = thread_part(form);
+  const std::int64_t offset = register_offset(form, reg);
+  if (form.scalar == kNoScalar || !part.multiples.empty() || !is_disjoint(form, part, offset)) {
+    return kNoVReg;
+  }
+  const auto multiple = static_cast<std::uint64_t>(scalars_.multiple_of(form.scalar));
+  for (const Segment& s : part.segments) {
+    if (shifted(s.tid_bits, s.shift) >= multiple) return kNoVReg;
+  }
+  auto [slot, fresh] = signs_.try_emplace(form.scalar, kNoVReg);
+  if (!fresh) return slot->second;
+  constexpr int kSignBit = 31;
+  ScalarId inner;
+  const int shift = scalars_.shift_of(form.scalar, &inner);
+  if (shift <= 0) {
+    return slot->second =
+               b_.value(Opcode::kAlu, "SHF.R.S32.HI", {scalars_.operand(form.scalar)}, kSignBit);
+  }
+  const VReg bit = b_.value(Opcode::kAlu, "SHF.R.S32.HI", {scalars_.operand(inner)},
+                            static_cast<std::uint32_t>(kSignBit - shift));
+  return signs_[form.scalar] = b_.value(Opcode::kAlu, "SGXT", {bit}, 1);
 }
 
 bool IndexMath::any_cover(const IndexForm& form, const ThreadPart& part) const {
@@ -115,12 +166,17 @@ VReg IndexMath::masked(const Segment& segment, VReg also) {
                   static_cast<std::uint32_t>(shifted(segment.tid_bits, segment.shift)));
 }
 
+VReg IndexMath::joined(const std::vector<Segment>& segments, VReg also) {
+  for (const Segment& segment : segments) also = masked(segment, also);
+  return also;
+}
+
 VReg IndexMath::thread_index(const ThreadPart& part, VReg also) {
-  VReg sum = also;
-  for (const Segment& segment : part.segments) sum = masked(segment, sum);
-  for (const auto& [bit, value] : part.odd_bits) {
-    const VReg one = b_.value(Opcode::kAlu, "LOP3", {shifted_tid(-bit)}, 1);
-    sum = b_.value(Opcode::kFma, "IMAD", {one, sum}, static_cast<std::uint32_t>(value));
+  VReg sum = joined(part.segments, also);
+  for (const Multiple& multiple : part.multiples) {
+    const VReg number = joined(multiple.segments, kNoVReg);
+    sum =
+        b_.value(Opcode::kFma, "IMAD", {number, sum}, static_cast<std::uint32_t>(multiple.factor));
   }
   return sum;
 }
@@ -128,7 +184,7 @@ VReg IndexMath::thread_index(const ThreadPart& part, VReg also) {
 /// scalar + thread part, for the register whose constant is zero.
 VReg IndexMath::with_scalar(const IndexForm& form, const ThreadPart& part) {
   if (form.scalar == kNoScalar) return thread_index(part, kNoVReg);
-  if (part.segments.empty() && part.odd_bits.empty()) return scalars_.operand(form.scalar);
+  if (part.empty()) return scalars_.operand(form.scalar);
   ScalarId inner;
   const int shift = scalars_.shift_of(form.scalar, &inner);
   if (shift >= 0 && any_cover(form, part)) {
@@ -150,7 +206,7 @@ VReg IndexMath::compute(const IndexForm& form, std::int64_t offset) {
   const ThreadPart part = thread_part(form);
   const auto immediate = static_cast<std::uint32_t>(offset);
   if (offset == 0) return with_scalar(form, part);
-  if (form.scalar == kNoScalar && part.segments.empty() && part.odd_bits.empty()) {
+  if (form.scalar == kNoScalar && part.empty()) {
     return b_.constant(immediate);
   }
   if (covers(form, part, offset)) {
@@ -206,7 +262,7 @@ Address IndexMath::address_of(const Element& index, ScalarId base, std::int64_t 
   if (index.high == kNoVReg) {
     b_.emit(Opcode::kFma, "IMAD.WIDE", {a, b}, {index.reg, low, high}, scale);
   } else {
-    b_.emit(Opcode::kAlu, "LEA", {a}, {index.reg, low}, scale);
+    b_.emit(Opcode::kAlu, "LEA.CO", {a}, {index.reg, low}, scale);
     b_.emit(Opcode::kAlu, "LEA.HI.X", {b}, {index.reg, index.high, high, a}, scale);
   }
   addresses_[key] = {a, b};
@@ -217,11 +273,13 @@ Address IndexMath::address(const IndexForm& form, ScalarId base, std::int64_t by
                            std::uint32_t reg) {
   const ThreadPart part = thread_part(form);
   const std::int64_t offset = register_offset(form, reg);
-  if (form.scalar == kNoScalar && part.segments.empty() && part.odd_bits.empty()) {
+  if (form.scalar == kNoScalar && part.empty()) {
     const auto [low, high] = scalars_.pointer(base);
     return {low, high, offset * bytes};
   }
-  if (covers(form, part, offset)) return address_of({index(form, reg)}, base, bytes);
+  if (covers(form, part, offset) || (offset != 0 && !is_disjoint(form, part, offset))) {
+    return address_of({index(form, reg)}, base, bytes);
+  }
   const Key base_key{form.layout, form.factors, form.scalar, 0};
   auto it = indices_.find(base_key);
   if (it == indices_.end()) it = indices_.emplace(base_key, with_scalar(form, part)).first;

@@ -36,6 +36,9 @@ class IndexMath {
   /// The index that a register holds; uniform ones may stay in a uniform register.
   VReg index(const IndexForm& form, std::uint32_t reg);
   Address address(const IndexForm& form, ScalarId base, std::int64_t bytes, std::uint32_t reg);
+  /// The sign of an index, in all bits of a register, where it is that of its uniform part: threads
+  /// and registers add to bits that are zero there. kNoVReg: it is not known to be.
+  VReg sign(const IndexForm& form, std::uint32_t reg);
   /// The address of an index in a register, or in two; from a pointer that moves, an addition to
   /// the index's bytes, which stay the same.
   Address address_of(const Element& index, ScalarId base, std::int64_t bytes);
@@ -56,19 +59,29 @@ class IndexMath {
     int shift = 0;  // left; negative: right
     std::uint32_t tid_bits = 0;
   };
+  /// Bits of tid that make a number of their own, which is multiplied.
+  struct Multiple {
+    std::int64_t factor = 0;  // no power of two
+    std::vector<Segment> segments;
+  };
   struct ThreadPart {
     std::vector<Segment> segments;
-    std::vector<std::pair<int, std::int64_t>> odd_bits;  // tid bit, value that is no power of two
+    std::vector<Multiple> multiples;
+    bool empty() const { return segments.empty() && multiples.empty(); }
   };
 
   ThreadPart thread_part(const IndexForm& form) const;
-  static void add_bit(ThreadPart& part, std::size_t bit, std::int64_t value);
+  static void add_bit(std::vector<Segment>& segments, std::size_t bit, std::int64_t value);
   /// Bits that masking tid clears and a constant may set instead; 0 if masking is no matter.
   std::uint64_t masked_off(const ThreadPart& part) const;
+  /// Whether adding a register's constant to the rest of an index changes zero bits only, which is
+  /// when the compiler knows that it may come last, as an immediate of the access.
+  bool is_disjoint(const IndexForm& form, const ThreadPart& part, std::int64_t offset) const;
   bool covers(const IndexForm& form, const ThreadPart& part, std::int64_t offset) const;
   bool any_cover(const IndexForm& form, const ThreadPart& part) const;
   VReg shifted_tid(int shift);
   VReg masked(const Segment& segment, VReg also);
+  VReg joined(const std::vector<Segment>& segments, VReg also);
   VReg thread_index(const ThreadPart& part, VReg also);
   VReg with_scalar(const IndexForm& form, const ThreadPart& part);
   std::pair<VReg, VReg> bytes_of(const Element& index, std::int64_t bytes);
@@ -81,6 +94,7 @@ class IndexMath {
   std::map<std::vector<std::int64_t>, VReg> thread_offsets_;
   std::map<std::pair<VReg, std::int64_t>, VReg> turned_over_;
   std::map<Key, VReg> indices_;
+  std::map<ScalarId, VReg> signs_;
   std::map<std::tuple<VReg, ScalarId, std::int64_t>, std::pair<VReg, VReg>> addresses_;
 };
 

@@ -61,22 +61,39 @@ VReg upper_half(Lowering& l, const kernel::Value& value, const Element& e) {
   return e.is_constant() || is_non_negative(l, l.state(value)) ? kNoVReg : l.high_half(e);
 }
 
-/// Both halves of a 64-bit result: the upper one by the same instruction again, after the lower
-/// one's carry; a product takes one wide and two plain multiply-adds.
-Element wide_element(Lowering& l, Opcode opcode, std::string_view mnemonic, std::uint32_t variant,
-                     std::span<const Element> e) {
+/// The low 64 bits of a product: one wide multiply-add for the lower halves and one for each upper
+/// half that is not known to be zero; just one where both numbers are 32 bits' sign extended.
+Element wide_product(Lowering& l, const Element& x, const Element& y) {
   Builder& b = l.builder();
-  const VReg left = l.in_register(e[0]), right = l.in_register(e[1]);
-  const VReg left_high = l.high_half(e[0]), right_high = l.high_half(e[1]);
-  if (opcode != Opcode::kFma) {
-    const VReg low = b.value(opcode, mnemonic, {left, right}, variant);
-    return {low, 0, 0, b.value(opcode, mnemonic, {left_high, right_high, low}, variant)};
-  }
+  if (x.is_constant() && !y.is_constant()) return wide_product(l, y, x);
   const VReg low = b.general(), high = b.general();
   b.code().tie({low, high});
-  b.emit(Opcode::kFma, "IMAD.WIDE.U32", {low, high}, {left, right});
-  const VReg cross = b.value(Opcode::kFma, "IMAD", {left_high, right, high});
-  return {low, 0, 0, b.value(Opcode::kFma, "IMAD", {left, right_high, cross})};
+  const VReg left = l.in_register(x),
+             right = y.is_constant() && !x.is_constant() ? kNoVReg : l.in_register(y);
+  const bool is_short = x.high == kNoVReg && y.is_constant();
+  b.emit(Opcode::kFma, is_short ? "IMAD.WIDE" : "IMAD.WIDE.U32", {low, high}, {left, right},
+         y.bits);
+  if (is_short) return {low, 0, 0, high};
+  const VReg cross = b.value(Opcode::kFma, "IMAD", {l.high_half(x), right, high}, y.bits);
+  if (y.is_constant() && y.bits >> 31 == 0) return {low, 0, 0, cross};
+  return {low, 0, 0, b.value(Opcode::kFma, "IMAD", {left, l.high_half(y), cross})};
+}
+
+/// Both halves of a 64-bit result: the upper one by the same instruction again, after the lower
+/// one's carry where bits move up.
+Element wide_element(Lowering& l, Opcode opcode, std::string_view mnemonic, std::uint32_t variant,
+                     std::span<const Element> e) {
+  if (opcode == Opcode::kFma) return wide_product(l, e[0], e[1]);
+  Builder& b = l.builder();
+  const bool constant = e[1].is_constant() && !e[0].is_constant();
+  const VReg left = l.in_register(e[0]), right = constant ? kNoVReg : l.in_register(e[1]);
+  const VReg low = b.value(opcode, mnemonic, {left, right}, e[1].bits ^ variant);
+  const VReg right_high = constant ? kNoVReg : l.high_half(e[1]);
+  const std::uint32_t sign = e[1].bits >> 31 != 0 ? ~0u : 0;
+  const bool is_sum = mnemonic == "IADD3", is_logic = mnemonic == "LOP3";
+  return {low, 0, 0,
+          b.value(opcode, is_sum ? "IADD3.X" : mnemonic,
+                  {l.high_half(e[0]), right_high, is_logic ? kNoVReg : low}, sign ^ variant)};
 }
 
 /// What needs no instruction: bitwise ops on constants, and an exclusive or that undoes another.
@@ -99,11 +116,60 @@ std::optional<Element> fold(Lowering& l, const kernel::Op& op, std::span<const E
   return std::nullopt;
 }
 
+/// A number as a register plus a constant: its own, or what it was made of if nothing else reads
+/// it.
+Lowering::ConstantSum split(Lowering& l, const kernel::Value& value, const Element& e) {
+  if (e.is_constant()) return {kNoVReg, e.bits};
+  const auto known = l.constant_sums.find(e.reg);
+  if (known == l.constant_sums.end() || l.use_count(value) != 1) return {e.reg, 0};
+  return known->second;
+}
+
+/// A power of two that divides what a register holds.
+std::uint32_t multiple_of(Lowering& l, VReg reg) {
+  const auto known = l.multiples.find(reg);
+  return known == l.multiples.end() ? 1 : known->second;
+}
+
+/// Sums and products with constants, which come last (LLVM, InstCombine and Reassociate): what
+/// differs in them only is computed once. None for others.
+std::optional<Element> constants_last(Lowering& l, const kernel::Op& op,
+                                      std::span<const Element> e) {
+  const bool product = op.name() == "arith.muli";
+  if ((op.name() != "arith.addi" && !product) || (e[0].is_constant() && e[1].is_constant())) {
+    return std::nullopt;
+  }
+  const auto x = split(l, *op.operands[0], e[0]), y = split(l, *op.operands[1], e[1]);
+  Builder& b = l.builder();
+  VReg rest;
+  std::uint32_t constant = x.constant + y.constant, multiple;
+  if (product) {
+    if (x.rest != kNoVReg && y.rest != kNoVReg) return std::nullopt;
+    const std::uint32_t factor = e[0].is_constant() ? e[0].bits : e[1].bits;
+    const Lowering::ConstantSum& number = e[0].is_constant() ? y : x;
+    rest = b.value(Opcode::kFma, "IMAD", {number.rest}, factor);
+    constant = number.constant * factor;
+    multiple = multiple_of(l, number.rest) * (factor & -factor);
+  } else if (x.rest != kNoVReg && y.rest != kNoVReg) {
+    rest = b.value(Opcode::kAlu, "IADD3", {x.rest, y.rest});
+    multiple = std::min(multiple_of(l, x.rest), multiple_of(l, y.rest));
+  } else {
+    rest = x.rest != kNoVReg ? x.rest : y.rest;
+    multiple = multiple_of(l, rest);
+  }
+  l.multiples[rest] = std::max(multiple, multiple_of(l, rest));
+  if (constant == 0) return Element{rest};
+  const VReg sum = b.value(Opcode::kAlu, "IADD3", {rest}, constant);
+  l.constant_sums[sum] = {rest, constant};
+  return Element{sum};
+}
+
 bool integer_elements(Lowering& l, const kernel::Op& op, Opcode opcode, std::string_view mnemonic,
                       std::uint32_t variant) {
   return map_elements(l, op, [&](std::span<const Element> e) {
     if (const auto known = fold(l, op, e)) return *known;
     if (is_wide(*op.result())) return wide_element(l, opcode, mnemonic, variant, e);
+    if (const auto sum = constants_last(l, op, e)) return *sum;
     const VReg first = e[0].is_constant() && e[1].is_constant() ? l.in_register(e[0]) : e[0].reg;
     const Element result{
         l.builder().value(opcode, mnemonic, {first, e[1].reg}, e[0].bits ^ e[1].bits ^ variant)};
@@ -325,11 +391,7 @@ bool lower_bits(Lowering& l, const kernel::Op& op) {
     to.elements.clear();
     return true;
   }
-  return map_elements(l, op, [&](std::span<const Element> e) {
-    const VReg p = l.builder().predicate();
-    l.builder().emit(Opcode::kAlu, "PLOP3", {p}, {e[0].reg, e[1].reg}, e[0].bits ^ e[1].bits);
-    return Element{p};
-  });
+  return lower_predicate_logic(l, op);
 }
 
 bool lower_shift(Lowering& l, const kernel::Op& op) {
@@ -369,6 +431,9 @@ bool lower_cmp_int(Lowering& l, const kernel::Op& op) {
     }
     return true;
   }
+  if (op.operands[0]->type->dtype == kernel::DType::kI1) {
+    return lower_predicate_logic(l, op);
+  }
   const std::uint32_t variant = static_cast<std::uint32_t>(how) << 28;
   const bool equality = how == kernel::Compare::kEq || how == kernel::Compare::kNe;
   return map_elements(l, op, [&](std::span<const Element> e) {
@@ -382,7 +447,9 @@ bool lower_cmp_int(Lowering& l, const kernel::Op& op) {
     const VReg p = l.builder().predicate();
     l.builder().emit(Opcode::kAlu, "ISETP", {p}, {e[0].reg, e[1].reg},
                      e[0].bits ^ e[1].bits ^ variant);
-    if (!is_wide(*op.operands[0])) return Element{p};
+    // Of two numbers that are 32 bits' sign extended, those compare alike.
+    const bool is_short = e[0].high == kNoVReg && e[1].high == kNoVReg;
+    if (!is_wide(*op.operands[0]) || is_short) return Element{p};
     const VReg both = l.builder().predicate();
     const VReg left = upper_half(l, *op.operands[0], e[0]);
     const VReg right = upper_half(l, *op.operands[1], e[1]);

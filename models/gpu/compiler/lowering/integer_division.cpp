@@ -1,7 +1,9 @@
 // Integer quotients and remainders: shifts and high products for constant divisors, the long
 // expansion by way of a reciprocal for others.
 
+#include <algorithm>
 #include <bit>
+#include <limits>
 #include <map>
 
 #include "models/gpu/compiler/lowering/elementwise.h"
@@ -39,10 +41,13 @@ class Division {
         is_signed_(op.name() == "arith.divsi" || op.name() == "arith.remsi"),
         remainder_(op.name() == "arith.remsi" || op.name() == "arith.remui") {}
 
-  VReg by_constant(VReg x, std::int64_t divisor) {
+  /// Numbers that are not negative divide as unsigned ones do.
+  void set_signed(bool is_signed) { is_signed_ = is_signed; }
+  /// `sign`: of x in all bits, if it is known; else kNoVReg.
+  VReg by_constant(VReg x, std::int64_t divisor, VReg sign) {
     const auto d = static_cast<std::uint64_t>(divisor < 0 ? -divisor : divisor);
     const VReg r = std::has_single_bit(d)
-                       ? by_power(x, static_cast<std::uint32_t>(std::countr_zero(d)))
+                       ? by_power(x, static_cast<std::uint32_t>(std::countr_zero(d)), sign)
                        : by_product(x, d);
     if (divisor > 0 || remainder_) return r;
     return b_.value(Opcode::kAlu, "IADD3", {r}, 0x80000000u);  // negated
@@ -82,12 +87,13 @@ class Division {
   }
 
  private:
-  VReg by_power(VReg x, std::uint32_t bits) {
+  VReg by_power(VReg x, std::uint32_t bits, VReg known_sign) {
     if (!is_signed_) {
       return remainder_ ? b_.value(Opcode::kAlu, "LOP3", {x}, (1u << bits) - 1)
                         : b_.value(Opcode::kAlu, "SHF.R", {x}, bits);
     }
-    const VReg sign = b_.value(Opcode::kAlu, "SHF.R.S32.HI", {x}, 31);
+    const VReg sign =
+        known_sign != kNoVReg ? known_sign : b_.value(Opcode::kAlu, "SHF.R.S32.HI", {x}, 31);
     const VReg biased = b_.value(Opcode::kAlu, "LEA.HI", {sign, x}, bits);
     if (!remainder_) return b_.value(Opcode::kAlu, "SHF.R.S32.HI", {biased}, bits);
     const VReg multiple = b_.value(Opcode::kAlu, "LOP3", {biased}, ~((1u << bits) - 1));
@@ -112,19 +118,36 @@ class Division {
   bool is_signed_, remainder_;
 };
 
+/// Whether an index in closed form is zero or more without doubt.
+bool is_never_negative(Lowering& l, const IndexForm& f) {
+  std::int64_t most = f.offset;
+  for (std::size_t d = 0; d < f.factors.size(); ++d) {
+    if (f.factors[d] < 0) return false;
+    most += f.factors[d] * (f.layout->shape[d] - 1);
+  }
+  if (f.scalar == kNoScalar) return f.offset >= 0;
+  const std::int64_t scalar = l.scalars().largest_natural(f.scalar);
+  return f.offset >= 0 && scalar >= 0 && most + scalar <= std::numeric_limits<std::int32_t>::max();
+}
+
 }  // namespace
 
 /// Elements that follow one another share what their addresses do not need: unread results are
-/// dropped by the assembler.
+/// dropped by the assembler. Indices in closed form may share their sign.
 bool lower_divide_int(Lowering& l, const kernel::Op& op) {
   if (kernel::bit_width(op.result()->type->dtype) > 32) return lower_wide_division(l, op);
   const auto constant = kernel::integer_constant(*op.operands[1]);
   if (constant && *constant == 0) return l.error(op, "a division by zero");
   Division division(l, op);
-  return map_elements(l, op, [&](std::span<const Element> e) {
+  const ValueState from = l.operand(op, 0);
+  const bool is_signed = op.name() == "arith.divsi" || op.name() == "arith.remsi";
+  const bool closed = from.kind == ValueKind::kIndex && constant && is_signed;
+  if (closed && *constant > 0) division.set_signed(!is_never_negative(l, from.index));
+  return map_elements_by_register(l, op, [&](std::span<const Element> e, std::uint32_t reg) {
     const VReg x = l.in_register(e[0]);
-    return Element{constant ? division.by_constant(x, *constant)
-                            : division.by_register(x, l.in_register(e[1]))};
+    if (!constant) return Element{division.by_register(x, l.in_register(e[1]))};
+    const VReg sign = closed ? l.index_math().sign(from.index, reg) : kNoVReg;
+    return Element{division.by_constant(x, *constant, sign)};
   });
 }
 

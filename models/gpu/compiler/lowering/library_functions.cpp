@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,7 @@ constexpr Step kBranch{Opcode::kBra, "BRA"};
 constexpr Step kFfma{Opcode::kFma, "FFMA"};
 constexpr Step kFadd{Opcode::kFma, "FADD"};
 constexpr Step kFmul{Opcode::kFma, "FMUL"};
+constexpr Step kConstant{Opcode::kHfma2, "HFMA2.MMA"};
 
 Step times(Step s, std::uint8_t n) {
   s.times = n;
@@ -97,10 +99,11 @@ const std::vector<Function>& functions() {
       {"__nv_nearbyintf", {{Opcode::kMufu, "FRND"}}},
       {"__nv_rintf", {{Opcode::kMufu, "FRND"}}},
       // The rational form for large arguments and the polynomial for small ones: a warp whose lanes
-      // differ takes both.
+      // differ takes both, one after the other.
       {"__nv_tanhf",
-       {kFadd, alu("FSETP", 2), kFmul, xu("MUFU.EX2"), kFadd, xu("MUFU.RCP"), kFfma, alu("FSEL"),
-        alu("LOP3"), times(kFfma, 5), alu("MOV", 2)}},
+       {kFadd, control("BSSY"), alu("FSETP"), kBranch, kFmul, kConstant, alu("FSETP"),
+        xu("MUFU.EX2"), kFadd, xu("MUFU.RCP"), kFfma, alu("FSEL"), alu("LOP3"), kBranch, alu("MOV"),
+        kFmul, times(kFfma, 5), control("BSYNC")}},
       // Two polynomials of one form: the coefficients are selected.
       {"__nv_erff",
        {kFadd, alu("FSETP"), kFmul, alu("MOV", 14), times(kFfma, 7), alu("FSEL"), xu("MUFU.EX2"),
@@ -162,6 +165,8 @@ void skip_rare_case(Builder& b) {
   b.code().blocks.emplace_back();
 }
 
+/// What functions of one argument begin with alike (sine and cosine reduce it to a quarter turn) is
+/// computed once.
 bool expand(Lowering& l, const kernel::Op& op, const Function& function) {
   return map_elements(l, op, [&](std::span<const Element> e) {
     Builder& b = l.builder();
@@ -169,8 +174,10 @@ bool expand(Lowering& l, const kernel::Op& op, const Function& function) {
     const VReg second = e.size() > 1 ? l.in_register(e[1]) : argument;
     VReg value = argument;
     std::uint32_t number = 0;
+    bool begins = true;  // no branch so far
     for (const Step& step : function.steps) {
       if (step.mnemonic.empty()) break;
+      begins = begins && step.op != Opcode::kBra && step.op != Opcode::kNop;
       if (step.op == Opcode::kBra) {
         skip_rare_case(b);
         continue;
@@ -180,7 +187,15 @@ bool expand(Lowering& l, const kernel::Op& op, const Function& function) {
         continue;
       }
       for (std::uint8_t n = 0; n < step.times; ++n) {
-        value = b.value(step.op, step.mnemonic, {value, n % 2 == 0 ? argument : second}, ++number);
+        const VReg other = n % 2 == 0 ? argument : second;
+        const auto key = std::tuple{step.mnemonic, value, other, ++number};
+        const auto known = l.function_steps.find(key);
+        if (begins && known != l.function_steps.end()) {
+          value = known->second;
+          continue;
+        }
+        value = b.value(step.op, step.mnemonic, {value, other}, number);
+        if (begins) l.function_steps[key] = value;
       }
     }
     return Element{value};

@@ -23,6 +23,12 @@ void walk(const kernel::Region& region, const std::function<void(const kernel::O
   }
 }
 
+/// Whether a form is one number in all threads and registers: instructions take it as an immediate.
+bool is_constant(const IndexForm& form) {
+  return form.scalar == kNoScalar && std::all_of(form.factors.begin(), form.factors.end(),
+                                                 [](std::int64_t f) { return f == 0; });
+}
+
 }  // namespace
 
 Lowering::Lowering(const kernel::Module& module, const kernel::Function& function,
@@ -34,6 +40,7 @@ Lowering::Lowering(const kernel::Module& module, const kernel::Function& functio
       builder_(out_.code),
       scalars_(builder_),
       index_math_(builder_, scalars_),
+      cache_policies_(builder_),
       shared_plan_(function),
       uniform_(function),
       even_(function),
@@ -194,10 +201,12 @@ const std::vector<Element>& Lowering::elements(const kernel::Value& value) {
   const std::uint32_t count = s.layout ? s.layout->register_count() : 1;
   for (std::uint32_t r = 0; r < count; ++r) {
     Element e;
-    if (s.kind == ValueKind::kMask) {
+    if (s.kind == ValueKind::kMask && never_holds(value, r)) {
+      e.bits = 0;
+    } else if (s.kind == ValueKind::kMask) {
       e.reg = predicate(value, r);
       e.bits = e.reg == kNoVReg ? 1 : 0;
-    } else if (s.index.scalar == kNoScalar && !s.index.layout) {
+    } else if (is_constant(s.index)) {
       e.bits = static_cast<std::uint32_t>(s.index.offset);
     } else {
       e.reg = index_math_.index(s.index, r);
@@ -222,10 +231,8 @@ Element Lowering::whole(const Element& element) {
 /// just when the former is, the compiler compares the scalar alone.
 Lowering::Known Lowering::simplify(const Comparison& c, std::uint32_t reg,
                                    Comparison& simpler) const {
-  const bool constant =
-      c.right.scalar == kNoScalar && std::all_of(c.right.factors.begin(), c.right.factors.end(),
-                                                 [](std::int64_t f) { return f == 0; });
-  if (c.how != kernel::Compare::kSlt || !constant || !c.left.layout) return Known::kNothing;
+  if (c.how != kernel::Compare::kSlt || !is_constant(c.right) || !c.left.layout)
+    return Known::kNothing;
   const std::int64_t bound = c.right.offset;
   std::int64_t most = IndexMath::register_offset(c.left, reg);
   for (const auto* bases : {&c.left.layout->lanes, &c.left.layout->warps}) {
@@ -236,7 +243,10 @@ Lowering::Known Lowering::simplify(const Comparison& c, std::uint32_t reg,
       }
     }
   }
-  if (c.left.scalar == kNoScalar) return most < bound ? Known::kHolds : Known::kNothing;
+  if (c.left.scalar == kNoScalar) {
+    if (IndexMath::register_offset(c.left, reg) >= bound) return Known::kFails;
+    return most < bound ? Known::kHolds : Known::kNothing;
+  }
   const std::int64_t multiple = scalars_.multiple_of(c.left.scalar);
   if (c.left.offset < 0 || most >= multiple || bound % multiple != 0) return Known::kNothing;
   if (scalars_.is_below(c.left.scalar, bound)) return Known::kHolds;
@@ -259,6 +269,15 @@ VReg Lowering::predicate(const kernel::Value& mask, std::uint32_t reg) {
     return all[std::min<std::size_t>(reg, all.size() - 1)].reg;
   }
   return predicate(s.comparisons, s.layout ? same_register(mask, *s.layout, reg) : reg);
+}
+
+bool Lowering::never_holds(const kernel::Value& mask, std::uint32_t reg) {
+  const ValueState& s = state(mask);
+  if (s.kind != ValueKind::kMask || !s.layout) return false;
+  Comparison simpler;
+  return std::any_of(s.comparisons.begin(), s.comparisons.end(), [&](const Comparison& c) {
+    return simplify(c, reg, simpler) == Known::kFails;
+  });
 }
 
 std::uint32_t Lowering::same_register(const kernel::Value& value,
@@ -284,7 +303,7 @@ VReg Lowering::predicate(std::span<const Comparison> comparisons, std::uint32_t 
     if (known == Known::kHolds) continue;
     const Comparison& c = known == Known::kUniform ? simpler : given;
     const VReg left = index_math_.index(c.left, reg);
-    const bool immediate = c.right.scalar == kNoScalar && !c.right.layout;
+    const bool immediate = is_constant(c.right);
     const VReg right = immediate ? kNoVReg : index_math_.index(c.right, reg);
     const auto key = std::tuple{left, right, previous, c.how, c.right.offset};
     auto [slot, fresh] = comparisons_.try_emplace(key, kNoVReg);

@@ -12,6 +12,7 @@
 
 #include "models/gpu/compiler/compiler.h"
 #include "models/gpu/compiler/lowering/builder.h"
+#include "models/gpu/compiler/lowering/cache_policies.h"
 #include "models/gpu/compiler/lowering/even_tiles.h"
 #include "models/gpu/compiler/lowering/index_math.h"
 #include "models/gpu/compiler/lowering/scalars.h"
@@ -80,6 +81,8 @@ class Lowering {
 
   /// The predicate of a mask value for one register of its layout; kNoVReg: it holds in all lanes.
   VReg predicate(const kernel::Value& mask, std::uint32_t reg);
+  /// Whether a mask is known to hold in no lane for one register of its layout.
+  bool never_holds(const kernel::Value& mask, std::uint32_t reg);
   /// The first register of a value's layout that surely holds the same as `reg`: runs of equal
   /// elements, as the axis analysis finds them.
   std::uint32_t same_register(const kernel::Value& value, const kernel::LinearLayout& layout,
@@ -102,6 +105,7 @@ class Lowering {
   Copy copy;
   /// The memory descriptor that every access to global memory names; loaded once.
   VReg descriptor();
+  CachePolicies& cache_policies() { return cache_policies_; }
   /// The base of shared memory in a uniform register; computed once.
   VReg shared_base();
   /// Whether all elements of a value are one number.
@@ -122,6 +126,8 @@ class Lowering {
   /// A closed form without coordinates in a uniform register.
   VReg uniform(const IndexForm& form);
 
+  /// Whether a block is the function's own.
+  bool is_entry(const kernel::Block& block) const { return &block == &function_.entry(); }
   /// Whether a value is an argument of the function.
   bool is_parameter(const kernel::Value& value) const {
     return value.def == nullptr && value.owner == &function_.entry();
@@ -155,8 +161,24 @@ class Lowering {
     std::int64_t scratch = 0;                            // bytes of a block's scratch memory
   };
   TmaRegisters tma;
+  /// What is known of scalars on the way that is being lowered: [value id] least and most.
+  struct Range {
+    std::int64_t least = 0, most = 0;
+  };
+  std::map<std::uint32_t, Range> ranges;
   /// Code that runs on a condition, in the order in which it was closed.
   std::vector<ConditionalBlocks> conditional_blocks;
+  /// Results of max(x, 0): x.
+  std::map<VReg, VReg> raised_to_zero;
+  /// Registers that are another one plus a constant; powers of two that divide registers.
+  struct ConstantSum {
+    VReg rest = kNoVReg;
+    std::uint32_t constant = 0;
+  };
+  std::map<VReg, ConstantSum> constant_sums;
+  std::map<VReg, std::uint32_t> multiples;
+  /// First steps of library functions: [mnemonic, sources, number] their results.
+  std::map<std::tuple<std::string_view, VReg, VReg, std::uint32_t>, VReg> function_steps;
   /// Operands of exclusive ors, which another one may undo; predicates that became numbers.
   std::map<VReg, std::pair<Element, Element>> exclusive_ors;
   std::map<VReg, Element> was_predicate;
@@ -166,8 +188,8 @@ class Lowering {
  private:
   void count_uses(const kernel::Region& body);
   /// A comparison with a constant for one register, if it is the same in all lanes: it holds
-  /// (kHolds), or it is one of uniform numbers, which `simpler` becomes.
-  enum class Known : std::uint8_t { kNothing, kHolds, kUniform };
+  /// (kHolds, kFails), or it is one of uniform numbers, which `simpler` becomes.
+  enum class Known : std::uint8_t { kNothing, kHolds, kFails, kUniform };
   Known simplify(const Comparison& c, std::uint32_t reg, Comparison& simpler) const;
   void bind_arguments();
   bool refuse_unknown_ops(const kernel::Region& body);
@@ -188,6 +210,7 @@ class Lowering {
   Builder builder_;
   ScalarGraph scalars_;
   IndexMath index_math_;
+  CachePolicies cache_policies_;
   kernel::AxisAnalysis axes_;
   SharedPlan shared_plan_;
   UniformValues uniform_;

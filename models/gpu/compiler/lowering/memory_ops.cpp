@@ -11,6 +11,7 @@ namespace xpusim::gpu {
 namespace {
 
 constexpr std::uint32_t kWordBytes = 4;
+constexpr std::int64_t kEvictNormal = 1;  ///< of the attribute "evict", as in grammar/enums.h
 
 /// Which element's bits a word of a vector holds; upper halves of 64-bit elements come second.
 Element element_of_word(Lowering& l, const Vectors& v, const std::vector<Element>& values,
@@ -43,6 +44,13 @@ void initialise(Lowering& l, const Vectors& v, const std::vector<VReg>& words,
   }
 }
 
+/// What says how a load treats the caches, in one uniform register or two.
+std::pair<VReg, VReg> load_descriptor(Lowering& l, const kernel::Op& op, bool guarded) {
+  const std::int64_t evict = op.int_attr("evict", kEvictNormal);
+  if (evict == kEvictNormal) return {l.descriptor(), kNoVReg};
+  return l.cache_policies().descriptor(evict, guarded);
+}
+
 void load_vector(Lowering& l, const kernel::Op& op, const Vectors& v, std::uint32_t number,
                  const kernel::Value* mask, const kernel::Value* other,
                  std::vector<Element>& result) {
@@ -54,9 +62,10 @@ void load_vector(Lowering& l, const kernel::Op& op, const Vectors& v, std::uint3
   for (auto& w : words) w = b.general();
   if (v.words > 1) b.code().tie(words);
   if (guard != kNoVReg) initialise(l, v, words, other, first);
-  MachineInstruction& i =
-      b.emit(Opcode::kLdg, memory_mnemonic(Opcode::kLdg, v.bytes), {},
-             {at.low, at.high, l.descriptor()}, static_cast<std::uint32_t>(at.immediate));
+  const std::pair<VReg, VReg> descriptor = load_descriptor(l, op, guard != kNoVReg);
+  MachineInstruction& i = b.emit(Opcode::kLdg, memory_mnemonic(Opcode::kLdg, v.bytes), {},
+                                 {at.low, at.high, descriptor.first, descriptor.second},
+                                 static_cast<std::uint32_t>(at.immediate));
   i.defs.assign(words.begin(), words.end());
   if (guard != kNoVReg) i.uses.insert(i.uses.end(), words.begin(), words.end());
   i.guard = guard;
@@ -71,6 +80,16 @@ void load_vector(Lowering& l, const kernel::Op& op, const Vectors& v, std::uint3
     const std::size_t word = std::size_t{e} * v.words / v.elements;
     result[first + e] = {words[word], 0, bits < 32 ? e * bits % 32 : 0,
                          bits > 32 ? words[word + 1] : kNoVReg};
+  }
+}
+
+/// What a vector holds that no lane loads.
+void idle_vector(Lowering& l, const Vectors& v, std::uint32_t number, const kernel::Value* other,
+                 std::vector<Element>& result) {
+  const std::vector<Element> values = other ? l.elements(*other) : std::vector<Element>(1);
+  for (std::uint32_t e = 0; e < v.elements; ++e) {
+    const std::uint32_t at = v.first[number] + e;
+    result[at] = values[values.size() == 1 ? 0 : at];
   }
 }
 
@@ -133,6 +152,11 @@ VReg word_of(Lowering& l, const std::vector<Element>& elements, std::size_t firs
     together = together && one.reg == lowest.reg && one.shift == e * bits;
   }
   if (together) return lowest.reg;
+  const bool constant =
+      std::all_of(elements.begin() + static_cast<std::ptrdiff_t>(first),
+                  elements.begin() + static_cast<std::ptrdiff_t>(first + count),
+                  [&](const Element& e) { return e.is_constant() && e.bits == lowest.bits; });
+  if (constant) return l.in_register(lowest);
   VReg word = lowest.is_constant() ? l.in_register(lowest) : lowest.reg;
   for (std::uint32_t e = 1; e < count; ++e) {
     const Element& one = elements[first + e];
@@ -203,10 +227,26 @@ bool lower_load(Lowering& l, const kernel::Op& op) {
   Vectors v;
   if (!cut_access(l, op, *op.operands[0], mask, kAnyWidth, v)) return false;
   std::vector<Element> result(v.layout ? v.layout->register_count() : 1);
-  for (std::uint32_t n = 0; n < v.first.size(); ++n) load_vector(l, op, v, n, mask, other, result);
+  for (std::uint32_t n = 0; n < v.first.size(); ++n) {
+    if (mask && l.never_holds(*mask, v.first[n])) {
+      idle_vector(l, v, n, other, result);
+    } else {
+      load_vector(l, op, v, n, mask, other, result);
+    }
+  }
   fill_copies(v, result);
   l.set_elements(*op.result(), v.layout, std::move(result));
   return true;
+}
+
+/// Whether a vector is zeros, which a store takes from RZ.
+static bool all_zero(const Vectors& v, const std::vector<Element>& values, std::uint32_t first) {
+  const std::size_t one = values.size() == 1 ? 0 : first;
+  const std::size_t count = values.size() == 1 ? 1 : v.elements;
+  return std::all_of(
+      values.begin() + static_cast<std::ptrdiff_t>(one),
+      values.begin() + static_cast<std::ptrdiff_t>(one + count),
+      [](const Element& e) { return e.is_constant() && e.bits == 0 && e.high == kNoVReg; });
 }
 
 bool lower_store(Lowering& l, const kernel::Op& op) {
@@ -219,9 +259,12 @@ bool lower_store(Lowering& l, const kernel::Op& op) {
   }
   const std::vector<Element> values = l.elements(*op.operands[1]);
   for (std::uint32_t n = 0; n < v.first.size(); ++n) {
+    if (mask && l.never_holds(*mask, v.first[n])) continue;
     const VReg guard = store_guard(l, v, mask, v.first[n], !v.layout);
     const Address at = address(l, *op.operands[0], v.first[n]);
-    const std::vector<VReg> words = stored_words(l, v, values, v.first[n]);
+    const std::vector<VReg> words = all_zero(v, values, v.first[n])
+                                        ? std::vector<VReg>{}  // RZ
+                                        : stored_words(l, v, values, v.first[n]);
     MachineInstruction& i = l.builder().emit(Opcode::kStg, memory_mnemonic(Opcode::kStg, v.bytes),
                                              {}, {at.low, at.high, l.descriptor()},
                                              static_cast<std::uint32_t>(at.immediate));
@@ -237,8 +280,14 @@ bool lower_store(Lowering& l, const kernel::Op& op) {
   return true;
 }
 
-bool lower_return(Lowering& l, const kernel::Op&) {
+void end_program(Lowering& l) {
+  const auto& code = l.builder().code().blocks.back().code;
+  if (!code.empty() && code.back().op == Opcode::kExit) return;
   l.builder().emit(Opcode::kExit, "EXIT", {}, {}).effect = MemoryEffect::kEnd;
+}
+
+bool lower_return(Lowering& l, const kernel::Op&) {
+  end_program(l);
   return true;
 }
 

@@ -25,6 +25,22 @@ Element absolute(Lowering& l, const Element& pointer, const Element& index, std:
   return {low, 0, 0, high};
 }
 
+/// The constant that all indices end with, if it changes zero bits only: accesses take it as an
+/// immediate. Else 0.
+std::uint32_t immediate_of(Lowering& l, const std::vector<Element>& indices) {
+  std::uint32_t common = 0;
+  for (const Element& e : indices) {
+    const auto sum = l.constant_sums.find(e.reg);
+    if (e.high != kNoVReg || sum == l.constant_sums.end()) return 0;
+    const auto multiple = l.multiples.find(sum->second.rest);
+    const std::uint32_t constant = sum->second.constant;
+    if (multiple == l.multiples.end() || constant >= multiple->second) return 0;
+    if (common != 0 && constant != common) return 0;
+    common = constant;
+  }
+  return common;
+}
+
 }  // namespace
 
 bool lower_add_pointer(Lowering& l, const kernel::Op& op) {
@@ -39,8 +55,10 @@ bool lower_add_pointer(Lowering& l, const kernel::Op& op) {
     return true;
   }
   if (!is_tile) {
-    const VReg i = l.in_register(l.elements(*op.operands[1])[0]);
-    to.base = l.scalars().pointer_add(pointer.base, l.scalars().in_register(i), pointer.bytes);
+    const Element i = l.whole(l.elements(*op.operands[1])[0]);
+    const ScalarId id = i.high != kNoVReg ? l.scalars().in_register_pair(i.reg, i.high)
+                                          : l.scalars().in_register(l.in_register(i));
+    to.base = l.scalars().pointer_add(pointer.base, id, pointer.bytes);
     return true;
   }
   if (index.kind == ValueKind::kIndex && pointer.elements.empty()) {
@@ -61,6 +79,8 @@ bool lower_add_pointer(Lowering& l, const kernel::Op& op) {
                      pointer.index.scalar == kNoScalar && pointer.index.offset == 0;
   const auto& indices = l.elements(*op.operands[1]);
   if (pointer.elements.empty()) to.index.offset = 0;  // the elements hold it
+  const std::uint32_t common = plain ? immediate_of(l, indices) : 0;
+  to.index.offset += common;
   to.elements.clear();
   for (std::uint32_t r = 0; r < indices.size(); ++r) {
     Element i = l.whole(indices[r]);
@@ -70,7 +90,7 @@ bool lower_add_pointer(Lowering& l, const kernel::Op& op) {
       continue;
     }
     if (plain) {
-      to.elements.push_back(i);
+      to.elements.push_back(common != 0 ? Element{l.constant_sums.at(i.reg).rest} : i);
       continue;
     }
     const Element old = pointer.elements.empty() ? Element{l.index_math().index(pointer.index, r)}

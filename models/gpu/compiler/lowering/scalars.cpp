@@ -62,6 +62,18 @@ std::int64_t ScalarGraph::multiple_of(ScalarId id) const {
   }
 }
 
+std::int64_t ScalarGraph::largest_natural(ScalarId id) const {
+  constexpr std::int64_t kLargestBlock = 65535;
+  const Node& n = at(id);
+  if (n.kind == ScalarKind::kConstant) return n.value;
+  if (n.kind == ScalarKind::kProgramId) return n.value > 0 ? kLargestBlock - 1 : -1;
+  if (n.kind != ScalarKind::kMultiply && n.kind != ScalarKind::kAdd) return -1;
+  const std::int64_t left = largest_natural(n.left), right = largest_natural(n.right);
+  if (left < 0 || right < 0) return -1;
+  const std::int64_t most = n.kind == ScalarKind::kAdd ? left + right : left * right;
+  return most <= std::numeric_limits<std::int32_t>::max() ? most : -1;
+}
+
 bool ScalarGraph::is_constant(ScalarId id, std::int64_t* value) const {
   if (at(id).kind != ScalarKind::kConstant) return false;
   *value = at(id).value;
@@ -245,7 +257,7 @@ std::pair<VReg, VReg> ScalarGraph::pointer(ScalarId id) {
     const bool constant_step = moves && is_constant(n.right, &step);
     if (add) {
       base = pointer(n.left);
-      if (!constant_step) index = operand(n.right);
+      if (!constant_step && at(n.right).high == kNoVReg) index = operand(n.right);
     }
     result = {b_.general(), b_.general()};
     b_.code().tie({result.first, result.second});
@@ -253,6 +265,12 @@ std::pair<VReg, VReg> ScalarGraph::pointer(ScalarId id) {
       const auto bytes = static_cast<std::uint32_t>(step * n.value);
       b_.emit(Opcode::kAlu, "IADD3.CO", {result.first}, {base.first}, bytes);
       b_.emit(Opcode::kFma, "IMAD.X", {result.second}, {base.second, result.first});
+    } else if (add && at(n.right).high != kNoVReg) {
+      b_.emit(Opcode::kAlu, "LEA.CO", {result.first}, {at(n.right).general, base.first},
+              static_cast<std::uint32_t>(n.value));
+      b_.emit(Opcode::kAlu, "LEA.HI.X", {result.second},
+              {at(n.right).general, at(n.right).high, base.second, result.first},
+              static_cast<std::uint32_t>(n.value));
     } else if (add) {
       b_.emit(Opcode::kFma, "IMAD.WIDE", {result.first, result.second},
               {index, base.first, base.second}, static_cast<std::uint32_t>(n.value));

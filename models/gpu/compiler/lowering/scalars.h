@@ -63,6 +63,9 @@ class ScalarGraph {
     return nodes_[static_cast<std::size_t>(id)].below <= bound;
   }
 
+  /// The largest value that a block's number in the second or third dimension, times constants and
+  /// plus them, can have (CUDA: below 65536); -1 for others, which may be negative.
+  std::int64_t largest_natural(ScalarId id) const;
   /// Whether the value counts up from zero or more to a known bound.
   bool is_counter(ScalarId id) const {
     return nodes_[static_cast<std::size_t>(id)].below != std::numeric_limits<std::int64_t>::max();
