@@ -47,7 +47,7 @@ Placed place_for_occupancy(const MachineCode& code, const CompilerParams& params
   bool lingering = true;
   const double limit = static_cast<double>(best.schedule.length) * params.longest_trade;
   for (int n = full; n < budget; n += kGranule) {
-    Placed tight = attempt(code, params, {.budget = n}, true);
+    Placed tight = attempt(code, params, {.budget = n, .comfortable = full}, true);
     if (static_cast<double>(tight.schedule.length) > limit) continue;
     if (n == full) lingering = tight.schedule.peak > full + kWithinReach;
     if (tight.schedule.peak > n + kWithinReach) continue;

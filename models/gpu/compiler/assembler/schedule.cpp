@@ -214,7 +214,7 @@ class Scheduler {
         pressure_(code, block, live_in, live_out),
         budget_(goal.budget),
         window_(goal.loads_flow ? block.code.size() : kWindow),
-        comfortable_(goal.budget == kNoBudget ? goal.comfortable : 0),
+        comfortable_(goal.comfortable),
         rank_(StreamOrder(block, graph_.nodes()).run()),
         ahead_(may_run_ahead(block, graph_.nodes(), goal.budget == kNoBudget)),
         placed_(rank_.size()) {
