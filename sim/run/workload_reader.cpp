@@ -112,9 +112,9 @@ class Reader {
     if (!parsed)
       problems_.error(
           dtype ? dtype->origin : node.origin,
-          fmt::format("tensor '{}' needs a dtype: f64 f32 f16 bf16 f8 f8E5M2 i64 i32 i16 i8 "
-                      "i1 (or uN)",
-                      name));
+          fmt::format("tensor '{}' {}: f64 f32 f16 bf16 f8 f8E5M2 i64 i32 i16 i8 i1 (or uN)", name,
+                      dtype ? fmt::format("has the unknown dtype '{}'; it is one of", dtype->scalar)
+                            : "needs a dtype"));
     t.dtype = parsed.value_or(DType::kF32);
     shape(t, node);
     init(t, node);
@@ -351,6 +351,12 @@ Expected<Workload> parse_workload(const Node& root, const std::string& path) {
 }
 
 Expected<Workload> load_workload(const std::string& path) {
+  for (const std::string_view kernel : {".ttir", ".ttgir", ".mlir"}) {
+    if (path.ends_with(kernel))
+      return fail({path, 0, 0},
+                  "this is the text of a kernel; a launch file (workloads/README.md) says on which "
+                  "tensors it runs");
+  }
   auto root = config::read_yaml_file(path);
   if (!root) return fail(root.error());
   return parse_workload(*root, path);

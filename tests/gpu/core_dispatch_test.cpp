@@ -78,6 +78,8 @@ TEST(Dispatcher, AddsLaunchAndDrain) {
   EXPECT_EQ(rig.dispatcher->end(), 188u);
   EXPECT_EQ(rig.stall(Stall::kDrain), 70u);
   EXPECT_EQ(rig.stall(Stall::kLaunch), 105u);
+  EXPECT_EQ(rig.stall(Stall::kLaunch, 1), 0u);  // its one warp is on the first sub-core
+  EXPECT_EQ(rig.stall(Stall::kNoWork, 1), 118u);
 }
 
 TEST(Dispatcher, KeepsARateThatIsNoWholeNumberOfCycles) {

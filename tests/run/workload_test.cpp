@@ -62,8 +62,8 @@ TEST(Workload, ReadsEveryPart) {
 TEST(Workload, EachMistakeIsNamedWithItsPosition) {
   EXPECT_EQ(problems(replaced("x_ptr: x,", "x_ptr: xx,")),
             "dir/launch.yaml:10:19: error: no tensor 'xx'; did you mean 'x'?\n");
-  EXPECT_EQ(problems(replaced("dtype: bf16", "dtype: bf17")).substr(0, 55),
-            "dir/launch.yaml:5:16: error: tensor 'out' needs a dtype");
+  EXPECT_EQ(problems(replaced("dtype: bf16", "dtype: bf17")).substr(0, 73),
+            "dir/launch.yaml:5:16: error: tensor 'out' has the unknown dtype 'bf17'; i");
   EXPECT_NE(problems(replaced("init: zeros", "init: zero")).find("unknown init 'zero'"),
             std::string::npos);
   EXPECT_NE(problems(replaced("shape: [100]", "shape: [-1]")).find("'-1' is no dimension"),

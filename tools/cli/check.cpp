@@ -57,6 +57,13 @@ int check(const CheckOptions& options) {
   }
   int code = kFine;
   for (const auto& file : options.files) {
+    if (file.ends_with(".yaml") || file.ends_with(".yml")) {
+      Diagnostics problem;
+      problem.error({file, 0, 0}, "this is no text of a kernel; `xpusim run` reads launch files");
+      print(problem);
+      code = kWrongInput;
+      continue;
+    }
     auto module = kernel::read_module_file(file);
     if (!module) {
       print(module.error());

@@ -19,6 +19,7 @@ const HUES = {
   branch_resolving: ['#6f7682', '\\'],
   launch: ['#b9c0cc', '/'],
   no_warp: ['#b9c0cc', ' '],
+  no_work: ['#e4e7ec', '/'],
   drain: ['#b9c0cc', '\\'],
 };
 

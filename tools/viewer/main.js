@@ -18,8 +18,8 @@ function buildHead() {
   if (worst) cards.append(card(`${percent(worst.share)} ${worst.reason}`,
     worst.meaning + (worst.line ? ', most at ' + shortName(worst.line) : '')));
   const error = REPORT.expected_error;
-  cards.append(error ? card('± ' + fixed(error.mean_abs_pct, 1) + ' %',
-      `expected error: mean of ${error.cases} measured kernels` + (error.kind_compared ? ' of this kind' : '') +
+  cards.append(error ? card(fixed(error.mean_abs_pct, 1) + ' %',
+      `mean absolute error of ${error.cases} measured launches` + (error.kind_compared ? ' of this kind' : '') +
       (error.configuration_compared ? '' : ', without your changes'))
     : card('unknown', 'expected error: never compared'));
   if (REPORT.hbm_gbs) cards.append(card(REPORT.hbm_gbs < 100 ? fixed(REPORT.hbm_gbs, 1) + ' GB/s'
@@ -54,7 +54,7 @@ function buildLedger() {
 function trust() {
   const e = REPORT.expected_error, texts = [];
   if (!e) return ['This machine was never compared with a real one.'];
-  texts.push(`Simulated times of ${e.cases} measured kernels${e.kind_compared ? ` of this kind (${e.kind})` : ''} were off by ` +
+  texts.push(`Simulated times of ${e.cases} measured launches${e.kind_compared ? ` of this kind (${e.kind})` : ''} were off by ` +
     `${fixed(e.mean_abs_pct, 1)} % on average, by ${fixed(e.worst_abs_pct, 1)} % at worst (${baseName(e.source)}).`);
   if (!e.configuration_compared)
     texts.push('This configuration differs from the one that was compared: ' + e.configuration_changes.join(', ') + '.');

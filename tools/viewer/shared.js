@@ -37,7 +37,7 @@ function showShared() {
     return make('tr', {tabindex: 0, 'data-key': s.pc, 'aria-selected': String(s === chosen),
                        class: s.extra ? null : 'quiet'},
       make('td', {class: 'code', title: REC.code[s.pc].text}, REC.code[s.pc].text),
-      make('td', {class: 'line', title: `${name}\n${lineText(name).trim()}`}, name),
+      make('td', {class: 'line', title: `${name}\n${lineText(name).trim()}`}, make('bdi', {}, name)),
       make('td', {class: 'n'}, number(s.executions)), make('td', {class: 'n'}, s.charged),
       make('td', {class: 'n'}, s.least), make('td', {class: 'n'}, number(s.extra)));
   }));

@@ -23,6 +23,7 @@ std::string_view name(Stall reason) {
       "not_selected",
       "launch",
       "no_warp",
+      "no_work",
       "drain"};
   return kNames[static_cast<std::size_t>(reason)];
 }
@@ -46,6 +47,7 @@ std::string_view meaning(Stall reason) {
       "another warp was picked",
       "before the first warp",
       "no warp is resident",
+      "the grid has too few blocks or warps for it",
       "after the last block"};
   return kMeanings[static_cast<std::size_t>(reason)];
 }

@@ -27,6 +27,7 @@ enum class Stall : std::uint8_t {
   kNotSelected,      ///< could issue, but another warp was picked (of warps only)
   kLaunch,           ///< before the first warp: the launch of the kernel and of the block
   kNoWarp,           ///< no warp is resident
+  kNoWork,           ///< of the whole grid, it gets no warp: too few blocks, or warps a block
   kDrain,            ///< after the last block of the grid
   kCount
 };

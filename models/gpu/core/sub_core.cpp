@@ -365,7 +365,7 @@ void SubCore::raise(Warp& v, std::uint32_t scoreboard, std::uint32_t until, bool
 }
 
 void SubCore::finish(std::uint32_t blocks_end, std::uint32_t end) {
-  charge(blocks_end, had_warp_ ? Stall::kNoWarp : Stall::kLaunch, kNoLine);
+  charge(blocks_end, had_warp_ ? Stall::kNoWarp : Stall::kNoWork, kNoLine);
   charge(end, Stall::kDrain, kNoLine);
 }
 
