@@ -12,9 +12,9 @@
 
 namespace xpusim::gpu {
 
-/// A GPU: compiles a TTGIR kernel (TTIR becomes that first) to a warp program and runs it on SMs, L2 and HBM cycle by cycle.
-/// Launches follow one another; with warm caches the L2 keeps what the last one left. Left out:
-/// overlapping launches, clusters, several chips, and the host.
+/// A GPU: compiles a TTGIR kernel (TTIR becomes that first) to a warp program and runs it on SMs,
+/// L2 and HBM cycle by cycle. Launches follow one another; with warm caches the L2 keeps what the
+/// last one left. Left out: overlapping launches, clusters, several chips, and the host.
 class Machine : public run::Machine {
  public:
   Machine(std::string name, const GpuParams& params, std::optional<double> dollars_per_hour);

@@ -25,7 +25,8 @@ struct GpuParams {
     using config::field, config::group, config::Unit;
     using P = GpuParams;
     return std::tuple{
-        field("clock", &P::clock_hz, Unit::kHertz, "clock of the SMs; the L2 keeps its own rates where a run has another", 1e8, 1e10),
+        field("clock", &P::clock_hz, Unit::kHertz,
+              "clock of the SMs; the L2 keeps its own rates where a run has another", 1e8, 1e10),
         field("tensor_flops_per_cycle", &P::tensor_flops_per_cycle, Unit::kCount,
               "dense bf16 operations of an SM's tensor cores a cycle, for the peak", 0, 1e6),
         group("sm", &P::sm, "streaming multiprocessor"),

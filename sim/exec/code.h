@@ -50,7 +50,7 @@ struct SlotInfo {
   Shape shape;
   DType dtype = DType::kNone;
   bool is_pointer = false;
-  bool is_view = false;  ///< a memref or memdesc: its View lies in Frame::views
+  bool is_view = false;        ///< a memref or memdesc: its View lies in Frame::views
   bool is_descriptor = false;  ///< a tensor descriptor, in Frame::descriptors
 };
 

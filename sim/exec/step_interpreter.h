@@ -58,7 +58,7 @@ class StepInterpreter {
   virtual State advance() = 0;  ///< as Interpreter::advance
   /// After the last step: false if a copy was never waited for.
   virtual bool finish() = 0;
-  virtual void perform() = 0;   ///< as Interpreter::perform: a DMA copies, a semaphore counts
+  virtual void perform() = 0;  ///< as Interpreter::perform: a DMA copies, a semaphore counts
   virtual const kernel::Op* effect() const = 0;
   /// What a memref operand of the effect (or of any op that has run) stands for now.
   virtual const View& view(const kernel::Value& memref) const = 0;

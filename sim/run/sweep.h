@@ -13,10 +13,10 @@
 namespace xpusim::run {
 
 /// A parameter with a value. Paths are those of configurations (gpu.sm.count), or of a launch file:
-/// args.n and constexprs.BLOCK in every launch that has them, grid, num_warps and num_stages of every launch, tensors.x.shape
-/// (also init, seed, dtype), variants.BLOCK, which changes the constexpr and the kernel, and, by
-/// their names, variants and sizes (launch_choices.h). The value's key_origin is where the path was
-/// written.
+/// args.n and constexprs.BLOCK in every launch that has them, grid, num_warps and num_stages of
+/// every launch, tensors.x.shape (also init, seed, dtype), variants.BLOCK, which changes the
+/// constexpr and the kernel, and, by their names, variants and sizes (launch_choices.h). The
+/// value's key_origin is where the path was written.
 using Setting = std::pair<std::string, config::Node>;
 
 /// One direction of the grid: a parameter, or several that change together (zip).

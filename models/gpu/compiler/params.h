@@ -13,8 +13,9 @@ namespace xpusim::gpu {
 /// the control words of the measured kernels (smallest distance of each kind of pair; layout of
 /// the words: Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking",
 /// 2018), where FP32 and integer results are read 4 cycles later, as dependent-issue
-/// microbenchmarks also say; mma.sync m16n8k16 is measured (traces/h200/microbench_sm.json); scheduling guesses chosen so that registers and the order of loads
-/// agree with the vendor's on measured kernels.
+/// microbenchmarks also say; mma.sync m16n8k16 is measured (traces/h200/microbench_sm.json);
+/// scheduling guesses chosen so that registers and the order of loads agree with the vendor's on
+/// measured kernels.
 struct CompilerParams {
   std::int64_t alu_latency = 4;
   std::int64_t fma_latency = 4;

@@ -160,10 +160,7 @@ void define_arith(Definitions& ops) {
       .format(std::string("$operand ") + kFastmath + " attr-dict `:` type($result)")
       .effects(kElementwise);
 
-  d.op("constant")
-      .out("result")
-      .grammar(constant_grammar())
-      .verify(verify_constant);
+  d.op("constant").out("result").grammar(constant_grammar()).verify(verify_constant);
   d.op("select")
       .in("condition:bool, true_value, false_value")
       .out("result")
