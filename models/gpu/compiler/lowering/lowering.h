@@ -14,6 +14,7 @@
 #include "models/gpu/compiler/lowering/builder.h"
 #include "models/gpu/compiler/lowering/cache_policies.h"
 #include "models/gpu/compiler/lowering/even_tiles.h"
+#include "models/gpu/compiler/lowering/float_facts.h"
 #include "models/gpu/compiler/lowering/index_math.h"
 #include "models/gpu/compiler/lowering/scalars.h"
 #include "models/gpu/compiler/lowering/shared_plan.h"
@@ -149,9 +150,10 @@ class Lowering {
 
   /// Reciprocals of divisors, which divisions share (see float_ops.cpp).
   struct Reciprocal {
-    VReg large, normal, value;  // predicates: |d| > 2^126, |d| >= 2^-126
+    VReg large, normal, value;  // predicates: |d| > 2^126, |d| >= 2^-126; kNoVReg: not, surely
   };
   std::map<VReg, Reciprocal> reciprocals;
+  FloatFacts float_facts;
   /// What copies by TMA share (see tma_ops.cpp).
   struct TmaRegisters {
     std::pair<VReg, VReg> parameters{kNoVReg, kNoVReg};  // address of the parameters
