@@ -90,6 +90,8 @@ class Lowering {
                               std::uint32_t reg);
   /// The same of a conjunction of comparisons, and of another predicate.
   VReg predicate(std::span<const Comparison> comparisons, std::uint32_t reg, VReg also = kNoVReg);
+  /// Comparisons that hold in the code that is being lowered, which a branch skips otherwise.
+  std::vector<Comparison> assumed;
   /// A predicate that holds in the lanes of the block of which (tid & bits) == 0; computed once.
   VReg tid_bits_clear(std::uint32_t bits);
 
