@@ -10,9 +10,9 @@
 namespace xpusim::gpu {
 namespace {
 
-/// A loop of four warps that adds 1024 rows of 512 f32 up, in columns below %n; `work` makes %v of
+/// A loop of four warps that adds rows of 512 f32 up, in columns below %n; `work` makes %v of
 /// what it loads, %x, and of the sum so far, %sum.
-std::map<std::string, int> counts(const std::string& work) {
+std::map<std::string, int> counts(const std::string& work, int rows = 1024) {
   return test::count_mnemonics(
       R"(#b = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
@@ -20,7 +20,8 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.targ
     %c0 = arith.constant 0 : i32
     %c1 = arith.constant 1 : i32
     %c512 = arith.constant 512 : i32
-    %rows = arith.constant 1024 : i32
+    %rows = arith.constant )" +
+      std::to_string(rows) + R"( : i32
     %z = arith.constant dense<0.000000e+00> : tensor<512xf32, #b>
     %r = tt.make_range {end = 512 : i32, start = 0 : i32} : tensor<512xi32, #b>
     %nn = tt.splat %n : i32 -> tensor<512xi32, #b>
@@ -52,6 +53,13 @@ TEST(Unswitch, ASmallLoopIsSkippedWhereItsMaskFailsAndElseUnmasked) {
   EXPECT_EQ(n["BSSY"], 1);
   EXPECT_EQ(n["BSYNC"], 1);
   EXPECT_EQ(n["ISETP"], 2) << "the mask, and the loop's end";
+}
+
+TEST(Unswitch, AShortLoopsCopiesShareOneAddress) {
+  auto n = counts("      %v = arith.addf %sum, %x : tensor<512xf32, #b>\n", 8);
+  EXPECT_EQ(n["LDG.E.128"], 8);
+  EXPECT_EQ(n["IMAD.WIDE"], 2) << "a row's place, and that of the result";
+  EXPECT_EQ(n["IADD3"] + n["VIADD"] + n["LOP3.OR"], 0);
 }
 
 TEST(Unswitch, ALargeOneIsMaskedInside) {

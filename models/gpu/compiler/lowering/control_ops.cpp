@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include "models/gpu/compiler/lowering/elementwise.h"
 #include "models/gpu/compiler/lowering/loop_values.h"
@@ -109,6 +110,7 @@ bool lower_unrolled(Lowering& l, const kernel::Op& op, std::int64_t trips) {
   std::vector<ValueState> carried;
   for (std::size_t n = 3; n < op.operands.size(); ++n) carried.push_back(l.operand(op, n));
   const Lowering::Copy outer = l.copy;
+  const bool copies = std::exchange(l.index_math().in_copies, true);
   for (std::int64_t trip = 0; trip < trips; ++trip) {
     l.copy = {static_cast<std::uint32_t>(outer.number * trips + trip),
               static_cast<std::uint32_t>(outer.of * trips)};
@@ -129,6 +131,7 @@ bool lower_unrolled(Lowering& l, const kernel::Op& op, std::int64_t trips) {
     }
   }
   l.copy = outer;
+  l.index_math().in_copies = copies;
   for (std::size_t n = 0; n < carried.size(); ++n) {
     l.state(*op.result(n)) = carried[n];
     l.state(*op.result(n)).alias = true;
