@@ -294,7 +294,27 @@ static Element lower_extremum(Lowering& l, const Extremum& extremum, const Eleme
   return {result};
 }
 
+/// The larger or smaller of two integers, where the condition of a select compares just these.
+static bool select_extreme(Lowering& l, const kernel::Op& op) {
+  const kernel::Op* compares = op.operands[0]->def;
+  if (!compares || compares->name() != "arith.cmpi") return false;
+  const auto *a = compares->operands[0], *b = compares->operands[1];
+  const auto *yes = op.operands[1], *no = op.operands[2];
+  const bool same = (a == yes && b == no) || (a == no && b == yes);
+  const kernel::Compare how = kernel::compare_of(*compares);
+  const bool ordered = how != kernel::Compare::kEq && how != kernel::Compare::kNe;
+  if (!same || !ordered || kernel::bit_width(op.result()->type->dtype) > 32) return false;
+  return map_elements(l, op, [&](std::span<const Element> e) {
+    if (e[0].is_constant()) return e[0].bits != 0 ? e[1] : e[2];
+    const VReg first = e[1].is_constant() && e[2].is_constant() ? l.in_register(e[1]) : e[1].reg;
+    const auto variant = static_cast<std::uint32_t>(how) << 28 ^ (a == yes ? 1u << 27 : 0);
+    return Element{l.builder().value(Opcode::kAlu, "VIMNMX", {first, e[2].reg},
+                                     e[1].bits ^ e[2].bits ^ variant)};
+  });
+}
+
 bool lower_select(Lowering& l, const kernel::Op& op) {
+  if (select_extreme(l, op)) return true;
   if (l.is_uniform(*op.result()) && select_uniform(l, op)) return true;
   const bool both_halves = kernel::bit_width(op.result()->type->dtype) > 32;
   const kernel::DType dtype = op.result()->type->dtype;
