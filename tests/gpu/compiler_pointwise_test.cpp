@@ -384,5 +384,15 @@ TEST(Pointwise, SineAndCosineOfOneNumberReduceItOnce) {
   EXPECT_EQ(n["BSSY"], 4);
 }
 
+TEST(Pointwise, TheLargerOfTwoIntegersNeedsNoPredicate) {
+  auto n = counts(R"(    %v = tt.load %ip : tensor<256x!tt.ptr<i32>, #b>
+    %c = arith.cmpi sgt, %v, %x : tensor<256xi32, #b>
+    %s = arith.select %c, %v, %x : tensor<256xi1, #b>, tensor<256xi32, #b>
+    tt.store %ip, %s : tensor<256x!tt.ptr<i32>, #b>
+)");
+  EXPECT_EQ(n["VIMNMX"], 2);
+  EXPECT_EQ(n["ISETP"] + n["SEL"], 0);
+}
+
 }  // namespace
 }  // namespace xpusim::gpu

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include "models/gpu/compiler/lowering/elementwise.h"
 #include "models/gpu/compiler/lowering/loop_values.h"
+#include "models/gpu/compiler/lowering/unswitch.h"
 #include "sim/kernel/op_info.h"
 
 namespace xpusim::gpu {
@@ -108,6 +110,7 @@ bool lower_unrolled(Lowering& l, const kernel::Op& op, std::int64_t trips) {
   std::vector<ValueState> carried;
   for (std::size_t n = 3; n < op.operands.size(); ++n) carried.push_back(l.operand(op, n));
   const Lowering::Copy outer = l.copy;
+  const bool copies = std::exchange(l.index_math().in_copies, true);
   for (std::int64_t trip = 0; trip < trips; ++trip) {
     l.copy = {static_cast<std::uint32_t>(outer.number * trips + trip),
               static_cast<std::uint32_t>(outer.of * trips)};
@@ -128,6 +131,7 @@ bool lower_unrolled(Lowering& l, const kernel::Op& op, std::int64_t trips) {
     }
   }
   l.copy = outer;
+  l.index_math().in_copies = copies;
   for (std::size_t n = 0; n < carried.size(); ++n) {
     l.state(*op.result(n)) = carried[n];
     l.state(*op.result(n)).alias = true;
@@ -135,12 +139,49 @@ bool lower_unrolled(Lowering& l, const kernel::Op& op, std::int64_t trips) {
   return true;
 }
 
+/// The predicate of a mask that all registers of a thread share; kNoVReg: there is none to test.
+VReg shared_predicate(Lowering& l, const kernel::Value& mask) {
+  const ValueState& s = l.state(mask);
+  const VReg first = l.predicate(mask, 0);
+  for (std::uint32_t r = 1; s.layout && r < s.layout->register_count(); ++r) {
+    if (l.predicate(mask, r) != first) return kNoVReg;
+  }
+  return first;
+}
+
+bool lower_loop(Lowering& l, const kernel::Op& op);
+
+/// A loop that threads skip whose mask fails, between BSSY and BSYNC; in it the mask holds.
+bool lower_unswitched(Lowering& l, const kernel::Op& op, const kernel::Value& mask, VReg holds) {
+  Builder& b = l.builder();
+  b.emit(Opcode::kNop, "BSSY", {}, {});
+  b.emit(Opcode::kNop, "BRA", {}, {}).guard = holds;
+  const std::vector<Comparison> outer = l.assumed;
+  const auto& comparisons = l.state(mask).comparisons;
+  l.assumed.insert(l.assumed.end(), comparisons.begin(), comparisons.end());
+  const bool fine = lower_loop(l, op);
+  l.assumed = outer;
+  b.emit(Opcode::kNop, "BRA", {}, {});  // over what the others do
+  b.emit(Opcode::kNop, "BSYNC", {}, {});
+  return fine;
+}
+
 }  // namespace
+
+bool lower_for(Lowering& l, const kernel::Op& op) {
+  if (const kernel::Value* mask = find_unswitched(l, op)) {
+    const VReg holds = shared_predicate(l, *mask);
+    if (holds != kNoVReg) return lower_unswitched(l, op, *mask, holds);
+  }
+  return lower_loop(l, op);
+}
+
+namespace {
 
 /// The body is a block of its own (or several) that ends in the back edge; values that it carries
 /// live in registers that the instructions which make the next ones overwrite. Short loops with
 /// constant bounds are unrolled.
-bool lower_for(Lowering& l, const kernel::Op& op) {
+bool lower_loop(Lowering& l, const kernel::Op& op) {
   if (const std::int64_t trips = unrolled_trips(l, op); trips > 0) {
     return lower_unrolled(l, op, trips);
   }
@@ -186,6 +227,8 @@ bool lower_for(Lowering& l, const kernel::Op& op) {
   }
   return true;
 }
+
+}  // namespace
 
 bool lower_barrier(Lowering& l, const kernel::Op&) {
   l.builder().emit(Opcode::kBar, "BAR.SYNC.DEFER_BLOCKING", {}, {}).effect = MemoryEffect::kBarrier;

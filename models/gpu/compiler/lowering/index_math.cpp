@@ -277,7 +277,8 @@ Address IndexMath::address(const IndexForm& form, ScalarId base, std::int64_t by
     const auto [low, high] = scalars_.pointer(base);
     return {low, high, offset * bytes};
   }
-  if (covers(form, part, offset) || (offset != 0 && !is_disjoint(form, part, offset))) {
+  const bool masked_anew = !in_copies && covers(form, part, offset);
+  if (masked_anew || (offset != 0 && !is_disjoint(form, part, offset))) {
     return address_of({index(form, reg)}, base, bytes);
   }
   const Key base_key{form.layout, form.factors, form.scalar, 0};

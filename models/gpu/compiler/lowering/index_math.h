@@ -43,6 +43,10 @@ class IndexMath {
   /// the index's bytes, which stay the same.
   Address address_of(const Element& index, ScalarId base, std::int64_t bytes);
 
+  /// Whether copies of an unrolled loop's body are lowered: what does not change in the loop was
+  /// added up before it, and each copy's own constant comes last, in its accesses' offsets.
+  bool in_copies = false;
+
  private:
   struct Key {
     const kernel::LinearLayout* layout;

@@ -298,6 +298,7 @@ std::uint32_t Lowering::same_register(const kernel::Value& value,
 VReg Lowering::predicate(std::span<const Comparison> comparisons, std::uint32_t reg, VReg also) {
   VReg previous = also;
   for (const Comparison& given : comparisons) {
+    if (std::find(assumed.begin(), assumed.end(), given) != assumed.end()) continue;
     Comparison simpler;
     const Known known = simplify(given, reg, simpler);
     if (known == Known::kHolds) continue;

@@ -14,6 +14,7 @@
 #include "models/gpu/compiler/lowering/builder.h"
 #include "models/gpu/compiler/lowering/cache_policies.h"
 #include "models/gpu/compiler/lowering/even_tiles.h"
+#include "models/gpu/compiler/lowering/float_facts.h"
 #include "models/gpu/compiler/lowering/index_math.h"
 #include "models/gpu/compiler/lowering/scalars.h"
 #include "models/gpu/compiler/lowering/shared_plan.h"
@@ -89,6 +90,8 @@ class Lowering {
                               std::uint32_t reg);
   /// The same of a conjunction of comparisons, and of another predicate.
   VReg predicate(std::span<const Comparison> comparisons, std::uint32_t reg, VReg also = kNoVReg);
+  /// Comparisons that hold in the code that is being lowered, which a branch skips otherwise.
+  std::vector<Comparison> assumed;
   /// A predicate that holds in the lanes of the block of which (tid & bits) == 0; computed once.
   VReg tid_bits_clear(std::uint32_t bits);
 
@@ -149,9 +152,10 @@ class Lowering {
 
   /// Reciprocals of divisors, which divisions share (see float_ops.cpp).
   struct Reciprocal {
-    VReg large, normal, value;  // predicates: |d| > 2^126, |d| >= 2^-126
+    VReg large, normal, value;  // predicates: |d| > 2^126, |d| >= 2^-126; kNoVReg: not, surely
   };
   std::map<VReg, Reciprocal> reciprocals;
+  FloatFacts float_facts;
   /// What copies by TMA share (see tma_ops.cpp).
   struct TmaRegisters {
     std::pair<VReg, VReg> parameters{kNoVReg, kNoVReg};  // address of the parameters

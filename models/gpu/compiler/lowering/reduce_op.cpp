@@ -90,6 +90,10 @@ bool Reduction::within_threads() {
 bool Reduction::shuffle(Elements& e, std::uint32_t distance) {
   Elements other;
   for (const Element& mine : e) {
+    if (mine.is_constant() && mine.high == kNoVReg) {  // in all lanes
+      other.push_back(mine);
+      continue;
+    }
     const VReg from = l_.in_register(mine);
     Element got{b_.value(Opcode::kShfl, "SHFL.BFLY", {from}, distance)};
     if (mine.high != kNoVReg) {

@@ -45,6 +45,8 @@ struct IndexForm {
 struct Comparison {
   kernel::Compare how = kernel::Compare::kUnknown;
   IndexForm left, right;
+
+  bool operator==(const Comparison&) const = default;
 };
 
 enum class ValueKind : std::uint8_t {
