@@ -162,8 +162,8 @@ engine::Cycle L2Slice::perform(const Message& m, const BlockRequest& r, Cycle st
     const auto sector = static_cast<std::uint32_t>(std::countr_zero(mask));
     const std::uint32_t piece = block_of(m) * kPieces + sector / kSectorsOfPiece;
     AtomicUnit& unit = units_[piece % units_.size()];
-    unit.perform(std::uint64_t{piece} * kSectorsOfPiece + sector, start << kFraction, takes,
-                 until_next);
+    const std::uint64_t number = std::uint64_t{block_of(m)} * (kBlockBytes / kSectorBytes) + sector;
+    unit.perform(number, start << kFraction, takes, until_next);
     last = std::max(last, unit.next_free);
   }
   return last >> kFraction;

@@ -44,7 +44,7 @@ inline constexpr int kNoBudget = 1 << 20;
 /// What the scheduler keeps to.
 struct ScheduleGoal {
   int budget = kNoBudget;   ///< lane registers
-  int comfortable = 0;      ///< without a budget: lane registers below which waste is no matter
+  int comfortable = 0;      ///< lane registers below which loads go first
   bool loads_flow = false;  ///< loads go out as early as the budget allows, as if they took long
 };
 /// Orders each block's instructions in the order in which values are needed, as far as guessed

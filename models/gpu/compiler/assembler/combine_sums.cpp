@@ -86,7 +86,8 @@ void three_at_once(MachineCode& code, std::size_t block) {
         if (m != n) sources.push_back(outer.uses[m]);
       }
       outer.uses = sources;
-      outer.immediate ^= inner.immediate << 1;
+      // Only tells sums apart: signs and constants of both, each at its own place.
+      outer.immediate = outer.immediate * 0x9e3779b1u + inner.immediate * 0x85ebca6bu + 1;
       gone.insert(maker);
       break;
     }

@@ -46,6 +46,7 @@ class Control {
     }
     result_of_.assign(registers, kNone);
     reader_of_.assign(registers, kNone);
+    read_in_order_.assign(registers, false);
     writer_of_.assign(registers, kNobody);
     issued_.assign(registers, 0);
   }
@@ -81,7 +82,7 @@ class Control {
     for_each_write(i, [&](std::size_t r) {
       wait_for(result_of_[r]);
       const std::uint8_t reader = reader_of_[r];
-      if (reader != kNone && !(in_order(i.op) && in_order(last_op_[reader]))) wait_for(reader);
+      if (!in_order(i.op) || !read_in_order_[r]) wait_for(reader);
     });
     return mask;
   }
@@ -167,12 +168,15 @@ class Control {
     if (!reads) return;
     i.reads = for_reading(i.sets);
     take(i.reads, i.op, true);
-    for (auto r : i.src) reader_of_[of_general(r)] = i.reads;
+    for (auto r : i.src) {
+      reader_of_[of_general(r)] = i.reads;
+      read_in_order_[of_general(r)] = in_order(i.op);
+    }
   }
   void take(std::uint8_t scoreboard, Opcode op, bool reads) {
     ++pending_[scoreboard];
     last_op_[scoreboard] = op;
-    for_reads_[scoreboard] = reads;
+    for_reads_[scoreboard] = reads || for_reads_[scoreboard];
     raised_at_[scoreboard] = at_ + 1;
   }
   static bool share(const std::vector<std::uint16_t>& a, const std::vector<std::uint16_t>& b) {
@@ -247,6 +251,7 @@ class Control {
   std::vector<std::int64_t> issued_;    // when that one did
   std::array<std::int64_t, static_cast<std::size_t>(Unit::kCount)> free_{};
   std::vector<std::uint8_t> result_of_, reader_of_;
+  std::vector<bool> read_in_order_;  // by the reader that reader_of_ names
   std::array<int, kScoreboards> pending_{};
   std::uint8_t atoms_ = 0;  // scoreboards of atomics under way: what is acquired waits for them
   std::array<Opcode, kScoreboards> last_op_{};

@@ -23,15 +23,9 @@ Placed attempt(const MachineCode& code, const CompilerParams& params, const Sche
   return p;
 }
 
-constexpr int kWarpsOfSm = 64, kBlocksOfSm = 32;  ///< as the vendor's compiler knows the chips
-
-/// Lane registers that code may keep alive for as many blocks of `warps` warps to fit as an SM has
-/// places for.
-int full_occupancy_budget(const CompilerParams& params, int warps) {
-  const int places = std::min(kWarpsOfSm, kBlocksOfSm * warps);  // for warps
-  return static_cast<int>(params.occupancy_registers * kWarpsOfSm / places -
-                          params.reserved_registers) -
-         kStackPointer;
+/// Lane registers that code may keep alive for the most warps to fit.
+int full_occupancy_budget(const CompilerParams& params) {
+  return static_cast<int>(params.occupancy_registers - params.reserved_registers) - kStackPointer;
 }
 
 int granted(const Placed& p, const CompilerParams& params) {
@@ -41,7 +35,7 @@ int granted(const Placed& p, const CompilerParams& params) {
 /// For several warps a block: registers are weighed against how many blocks fit.
 Placed place_for_occupancy(const MachineCode& code, const CompilerParams& params, int most,
                            int warps) {
-  const int full = full_occupancy_budget(params, warps);
+  const int full = full_occupancy_budget(params);
   Placed best = attempt(code, params, {.comfortable = full}, true);
   int budget = best.schedule.peak;
   bool lingering = true;

@@ -159,8 +159,10 @@ bool lower_unswitched(Lowering& l, const kernel::Op& op, const kernel::Value& ma
   const std::vector<Comparison> outer = l.assumed;
   const auto& comparisons = l.state(mask).comparisons;
   l.assumed.insert(l.assumed.end(), comparisons.begin(), comparisons.end());
+  l.assumed_elements.clear();
   const bool fine = lower_loop(l, op);
   l.assumed = outer;
+  l.assumed_elements.clear();
   b.emit(Opcode::kNop, "BRA", {}, {});  // over what the others do
   b.emit(Opcode::kNop, "BSYNC", {}, {});
   return fine;

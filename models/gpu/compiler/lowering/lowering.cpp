@@ -197,7 +197,9 @@ const std::vector<Element>& Lowering::elements(const kernel::Value& value) {
     s.elements = {{builder_.value(Opcode::kLdc, "LDC", {}, value.index)}};
   }
   if (s.kind == ValueKind::kPointer) return no_elements_;
-  if (s.kind == ValueKind::kElements || !s.elements.empty()) return s.elements;
+  const bool is_assumed = s.kind == ValueKind::kMask && !assumed.empty();
+  std::vector<Element>& made = is_assumed ? assumed_elements[&value] : s.elements;
+  if (s.kind == ValueKind::kElements || !made.empty()) return made;
   const std::uint32_t count = s.layout ? s.layout->register_count() : 1;
   for (std::uint32_t r = 0; r < count; ++r) {
     Element e;
@@ -211,9 +213,9 @@ const std::vector<Element>& Lowering::elements(const kernel::Value& value) {
     } else {
       e.reg = index_math_.index(s.index, r);
     }
-    s.elements.push_back(e);
+    made.push_back(e);
   }
-  return s.elements;
+  return made;
 }
 
 VReg Lowering::in_register(const Element& element) {

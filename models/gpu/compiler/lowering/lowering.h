@@ -92,6 +92,8 @@ class Lowering {
   VReg predicate(std::span<const Comparison> comparisons, std::uint32_t reg, VReg also = kNoVReg);
   /// Comparisons that hold in the code that is being lowered, which a branch skips otherwise.
   std::vector<Comparison> assumed;
+  /// What masks come to under these, which holds no longer than they do.
+  std::map<const kernel::Value*, std::vector<Element>> assumed_elements;
   /// A predicate that holds in the lanes of the block of which (tid & bits) == 0; computed once.
   VReg tid_bits_clear(std::uint32_t bits);
 

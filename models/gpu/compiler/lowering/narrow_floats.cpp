@@ -68,8 +68,11 @@ bool lower_widen_float(Lowering& l, const kernel::Op& op) {
 /// The sum or product that a conversion to 16 bits rounds, of numbers that had 16 bits: as rounding
 /// twice changes nothing there (LLVM, InstCombine), it is computed in 16 bits.
 static const kernel::Op* narrow_operation(Lowering& l, const kernel::Op& op) {
+  constexpr int kFirstWithBf16Sums = 90;
   const kernel::Value& wide = *op.operands[0];
   if (wide.def == nullptr || l.use_count(wide) != 1) return nullptr;
+  if (op.result()->type->dtype == kernel::DType::kBF16 && l.capability() < kFirstWithBf16Sums)
+    return nullptr;
   const kernel::Op& made = *wide.def;
   if (made.name() != "arith.addf" && made.name() != "arith.subf" && made.name() != "arith.mulf") {
     return nullptr;

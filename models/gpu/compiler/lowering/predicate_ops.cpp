@@ -20,7 +20,7 @@ std::uint32_t variant_of(const kernel::Op& op) {
 
 /// A comparison that also holds for NaNs.
 bool lower_unordered(Lowering& l, const kernel::Op& op, const kernel::Op& compare) {
-  constexpr std::uint32_t kUnordered = 8;
+  constexpr std::uint32_t kUnordered = 7;  ///< from ogt (2) to ugt (9), as MLIR numbers them
   const kernel::LinearLayout* layout = nullptr;
   if (op.result()->type->kind == kernel::TypeKind::kTensor &&
       !(layout = l.layout(op.result()->type, op))) {
