@@ -12,7 +12,9 @@ namespace {
 
 /// A loop of four warps that adds rows of 512 f32 up, in columns below %n; `work` makes %v of
 /// what it loads, %x, and of the sum so far, %sum.
-std::map<std::string, int> counts(const std::string& work, int rows = 1024) {
+std::map<std::string, int> counts(
+    const std::string& work, int rows = 1024,
+    const std::string& after = "    %done = arith.addf %all, %all : tensor<512xf32, #b>\n") {
   return test::count_mnemonics(
       R"(#b = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
@@ -37,9 +39,10 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.targ
       R"(      %next = arith.select %mask, %v, %sum : tensor<512xi1, #b>, tensor<512xf32, #b>
       scf.yield %next : tensor<512xf32, #b>
     }
-    %outs = tt.splat %out : !tt.ptr<f32> -> tensor<512x!tt.ptr<f32>, #b>
+)" + after +
+      R"(    %outs = tt.splat %out : !tt.ptr<f32> -> tensor<512x!tt.ptr<f32>, #b>
     %q = tt.addptr %outs, %r : tensor<512x!tt.ptr<f32>, #b>, tensor<512xi32, #b>
-    tt.store %q, %all, %mask : tensor<512x!tt.ptr<f32>, #b>
+    tt.store %q, %done, %mask : tensor<512x!tt.ptr<f32>, #b>
     tt.return
   }
 }
@@ -53,6 +56,15 @@ TEST(Unswitch, ASmallLoopIsSkippedWhereItsMaskFailsAndElseUnmasked) {
   EXPECT_EQ(n["BSSY"], 1);
   EXPECT_EQ(n["BSYNC"], 1);
   EXPECT_EQ(n["ISETP"], 2) << "the mask, and the loop's end";
+}
+
+TEST(Unswitch, AfterTheLoopItsMaskIsTestedAgain) {
+  const std::string sum = "      %v = arith.addf %sum, %x : tensor<512xf32, #b>\n";
+  auto plain = counts(sum);
+  auto masked = counts(
+      sum, 1024,
+      "    %done = arith.select %mask, %all, %z : tensor<512xi1, #b>, tensor<512xf32, #b>\n");
+  EXPECT_EQ(masked["FSEL"], plain["FSEL"] + 4);
 }
 
 TEST(Unswitch, AShortLoopsCopiesShareOneAddress) {

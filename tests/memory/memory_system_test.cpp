@@ -424,8 +424,9 @@ TEST(MemorySystem, serialises_atomics_on_one_address_at_its_slice) {
 
 TEST(MemorySystem, lets_sums_of_floats_over_one_sector_wait_for_one_another) {
   const std::uint64_t near = address_in_half(0);
+  MemoryParams p = params();
   const auto cycles = [&](std::uint16_t mask, std::uint16_t count) {
-    Bench b(params(), 1, 1000, [&](std::uint32_t) {
+    Bench b(p, 1, 1000, [&](std::uint32_t) {
       return list(std::vector<Access>(1000, Access{near, mask, kReduce, count}));
     });
     return static_cast<double>(b.run());
@@ -434,6 +435,8 @@ TEST(MemorySystem, lets_sums_of_floats_over_one_sector_wait_for_one_another) {
   EXPECT_NEAR(cycles(0b1, kFloatPasses | 2), 1000 * 2 * 3.5 + 500, 300);
   EXPECT_NEAR(cycles(0b11, kFloatPasses | 2), 1000 * 3.5 + 500, 300);    // two chains at once
   EXPECT_NEAR(cycles(0b1111, kFloatPasses | 4), 1000 * 5.6 + 500, 300);  // the unit is the limit
+  p.l2.atomic_units = 1;
+  EXPECT_NEAR(cycles(0x0101, kFloatPasses | 2), 1000 * 3.5 + 500, 300);  // 256 B apart: two chains
 }
 
 /// Cycles for 1000 atomics of two sectors, 1.4 cycles a sector, the second `apart` sectors away.
