@@ -205,15 +205,16 @@ SubCore::PortWait SubCore::port_wait(std::uint32_t w, std::uint32_t held, std::u
   return {reason, taken, free};
 }
 
-/// Each half of the FMA pipe takes an instruction as long as an integer multiply-add; floats go to
-/// the half that has no multiplier for integers, as long as it is free.
+/// Floats go to the half of the FMA pipe that has no multiplier for integers, as long as it is
+/// free.
 void SubCore::take_fma(const IssueWord& in, std::uint32_t now) {
   std::uint32_t& imad_free = port_free_[index(Port::kImad)];
+  // Two halves keep up with fma_interval if each takes twice that.
+  const std::uint32_t a_float = std::min(imad_interval_, 2 * interval_[index(Port::kFma)]);
   if (in.port == Port::kFma && float_half_free_ <= now) {
-    float_half_free_ = now + imad_interval_;
+    float_half_free_ = now + a_float;
   } else {
-    interval_[index(Port::kImad)] =
-        in.port == Port::kImad ? imad_interval_ * in.passes : imad_interval_;
+    interval_[index(Port::kImad)] = in.port == Port::kImad ? imad_interval_ * in.passes : a_float;
     imad_free = now + interval_[index(Port::kImad)];
   }
   const std::uint32_t either = std::min(float_half_free_, imad_free);

@@ -187,6 +187,7 @@ bool lower_loop(Lowering& l, const kernel::Op& op) {
   if (const std::int64_t trips = unrolled_trips(l, op); trips > 0) {
     return lower_unrolled(l, op, trips);
   }
+  l.function_steps.clear();  // of registers that the loop may overwrite
   MachineCode& code = l.builder().code();
   const kernel::Block& body = *op.regions[0]->blocks[0];
   for (std::size_t n = 0; n + 1 < body.args.size(); ++n) {
@@ -222,6 +223,7 @@ bool lower_loop(Lowering& l, const kernel::Op& op) {
   branch(l, op, Branch::kLoopBack, first).guard = more;
   code.blocks.back().loop_begin = static_cast<int>(first);
   code.blocks.emplace_back();
+  l.function_steps.clear();
   code.blocks[before].code.back().target = static_cast<std::int32_t>(code.blocks.size() - 1);
   for (std::size_t n = 0; n < op.results.size(); ++n) {
     l.state(*op.result(n)) = l.state(*body.args[n + 1]);

@@ -79,7 +79,7 @@ class Loop {
     const kernel::LinearLayout* layout = l_.layout(type, op);
     return layout ? layout->register_count() : 1;
   }
-  /// Elements that the loop's widest load takes at once.
+  /// Elements that the loop's first load takes at once.
   std::int64_t width() {
     for (const auto& op : body_.ops) {
       if (width_ != 0 || op->name() != "tt.load") continue;
