@@ -1,6 +1,7 @@
 #include "sim/kernel/analysis/axis_info.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <string_view>
 
@@ -88,6 +89,13 @@ std::int64_t within_multiples(const AxisInfo& a, const AxisInfo& b, std::size_t 
   return std::gcd(std::gcd(a.contiguity[d], step), b.constancy[d] > 1 ? b.constancy[d] : step);
 }
 
+/// Whether two constants have a quotient (not by zero, nor the one that no number holds).
+bool divides(const AxisInfo& a, const AxisInfo& b) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  return a.constant && b.constant && *b.constant != 0 &&
+         !(*a.constant == kLeast && *b.constant == -1);
+}
+
 AxisInfo divide(const AxisInfo& a, const AxisInfo& b) {
   AxisInfo info = nothing(a.contiguity.size());
   for (std::size_t d = 0; d < info.contiguity.size(); ++d) {
@@ -103,7 +111,7 @@ AxisInfo divide(const AxisInfo& a, const AxisInfo& b) {
       }
     }
   }
-  if (a.constant && b.constant && *b.constant != 0) info.constant = *a.constant / *b.constant;
+  if (divides(a, b)) info.constant = *a.constant / *b.constant;
   return info;
 }
 
@@ -114,7 +122,7 @@ AxisInfo remainder(const AxisInfo& a, const AxisInfo& b) {
     info.divisibility[d] = std::gcd(a.divisibility[d], b.divisibility[d]);
     info.constancy[d] = std::gcd(a.constancy[d], b.constancy[d]);
   }
-  if (a.constant && b.constant && *b.constant != 0) info.constant = *a.constant % *b.constant;
+  if (divides(a, b)) info.constant = *a.constant % *b.constant;
   return info;
 }
 

@@ -53,8 +53,10 @@ std::int64_t weight(const kernel::Op& op) {
 /// Instructions of a loop's body that count, one a register and op.
 std::int64_t body_size(Lowering& l, const kernel::Op& op) {
   std::int64_t size = 0;
-  if (op.regions.empty() || op.regions[0]->blocks.empty()) return 0;
-  for (const auto& inner : op.regions.back()->blocks[0]->ops) {
+  const auto has_code = [](const auto& region) { return !region->blocks.empty(); };
+  const auto region = std::find_if(op.regions.rbegin(), op.regions.rend(), has_code);
+  if (region == op.regions.rend()) return 0;
+  for (const auto& inner : (*region)->blocks[0]->ops) {
     if (inner->name() == "scf.if") size += body_size(l, *inner);
     std::int64_t registers = 1;
     for (const auto& result : inner->results) {
@@ -103,12 +105,18 @@ std::int64_t unrolled_trips(Lowering& l, const kernel::Op& op) {
   return plain ? trips : 0;
 }
 
+/// What a copy of a loop's body hands on to the next: an argument of the kernel in a register.
+ValueState handed_on(Lowering& l, const kernel::Op& op, std::size_t n) {
+  if (l.state(*op.operands[n]).kind == ValueKind::kElements) l.elements(*op.operands[n]);
+  return l.operand(op, n);
+}
+
 bool lower_unrolled(Lowering& l, const kernel::Op& op, std::int64_t trips) {
   const kernel::Block& body = *op.regions[0]->blocks[0];
   const std::int64_t low = *kernel::integer_constant(*op.operands[0]);
   const std::int64_t by = *kernel::integer_constant(*op.operands[2]);
   std::vector<ValueState> carried;
-  for (std::size_t n = 3; n < op.operands.size(); ++n) carried.push_back(l.operand(op, n));
+  for (std::size_t n = 3; n < op.operands.size(); ++n) carried.push_back(handed_on(l, op, n));
   const Lowering::Copy outer = l.copy;
   const bool copies = std::exchange(l.index_math().in_copies, true);
   for (std::int64_t trip = 0; trip < trips; ++trip) {
@@ -123,7 +131,7 @@ bool lower_unrolled(Lowering& l, const kernel::Op& op, std::int64_t trips) {
     }
     for (const auto& inner : body.ops) {
       if (inner->name() == "scf.yield") {
-        for (std::size_t n = 0; n < carried.size(); ++n) carried[n] = l.operand(*inner, n);
+        for (std::size_t n = 0; n < carried.size(); ++n) carried[n] = handed_on(l, *inner, n);
         continue;
       }
       for (const auto& result : inner->results) l.state(*result) = {};
