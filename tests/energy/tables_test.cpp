@@ -58,6 +58,10 @@ TEST(EnergyTables, OfHopperAndSevenNanometresAreTheDefaults) {
 }
 
 TEST(EnergyTables, OfOtherTpusBind) {
+  EXPECT_EQ(bind_table<TpuEnergyParams>("tpu_v3").power.idle_w, 123.0 / 2);  // one core of two
+  EXPECT_EQ(bind_table<TpuEnergyParams>("tpu_v4").power.idle_w, 90);
+  EXPECT_EQ(bind_table<TpuEnergyParams>("tpu_v5p").power.nominal_clock_hz, 1.75e9);
+  EXPECT_EQ(bind_table<TpuEnergyParams>("tpu_v7x").power.nominal_clock_hz, 1.9e9);
   EXPECT_EQ(bind_table<TpuEnergyParams>("tpu_v5e").power.nominal_clock_hz, 1.5e9);
   EXPECT_LT(bind_table<TpuEnergyParams>("tpu_v6e").mxu_pass_bf16, TpuEnergyParams{}.mxu_pass_bf16);
 }

@@ -64,6 +64,23 @@ TEST(MemoryConfigs, give_a_v6e_its_1640_gigabytes_a_second) {
   EXPECT_NEAR(p.bytes_per_second(), 1640e9, 3e9);
 }
 
+TEST(MemoryConfigs, give_the_other_tpus_their_bandwidth_and_capacity) {
+  struct {
+    const char* file;
+    std::int64_t pseudo_channels;
+    double bytes_per_second, capacity;
+  } const all[] = {{"hbm2_v3", 32, 450e9, 17.2e9},  // half a chip
+                   {"hbm2_v4", 64, 1230e9, 34.4e9},
+                   {"hbm2e_v5p", 96, 2765e9, 103e9},
+                   {"hbm3e_v7x", 128, 3690e9, 103e9}};  // half a chip
+  for (const auto& hbm : all) {
+    const auto p = bound<HbmParams>(hbm.file);
+    EXPECT_EQ(p.total_pseudo_channels(), hbm.pseudo_channels) << hbm.file;
+    EXPECT_NEAR(p.bytes_per_second() / hbm.bytes_per_second, 1, 0.005) << hbm.file;
+    EXPECT_NEAR(static_cast<double>(p.capacity_bytes) / hbm.capacity, 1, 0.01) << hbm.file;
+  }
+}
+
 TEST(MemoryConfigs, give_an_h200_its_l2) {
   const auto p = bound<MemoryParams>("h200");
   EXPECT_EQ(p.hbm.total_pseudo_channels(), 192);
