@@ -15,9 +15,12 @@
 namespace xpusim::tpu {
 
 struct PreparedLaunch {
+  struct Core {
+    std::unique_ptr<WindowSet> windows;
+    std::unique_ptr<KernelBody> body;
+  };
   Program program;
-  std::unique_ptr<WindowSet> windows;
-  std::unique_ptr<KernelBody> body;
+  std::vector<Core> cores;  ///< those that have steps of the grid to run
 };
 
 Expected<PreparedLaunch> prepare_mosaic(const exec::Launch& launch, exec::DeviceMemory& memory,

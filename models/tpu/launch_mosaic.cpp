@@ -20,24 +20,35 @@ bool in_space(const Value& memref, std::string_view space) {
   return space_of(memref).find(space) != std::string_view::npos;
 }
 
-/// Binds the operands of one Mosaic launch.
+/// The dimensions of the grid whose steps may run on different cores.
+std::vector<std::size_t> parallel_dimensions(const exec::Launch& launch) {
+  std::vector<std::size_t> out;
+  const kernel::Attr semantics = launch.function->op->attr("dimension_semantics");
+  for (std::size_t d = 0; semantics && d < semantics->elements.size(); ++d) {
+    if (semantics->elements[d]->text.find("parallel") != std::string_view::npos) out.push_back(d);
+  }
+  return out;
+}
+
+/// Binds the operands of one Mosaic launch to one core.
 class MosaicBinder {
  public:
   MosaicBinder(const exec::Launch& launch, exec::DeviceMemory& memory, const KernelPlan& plan,
                bool values)
       : launch_(launch), memory_(memory), plan_(plan), values_(values) {}
 
-  Expected<PreparedLaunch> run(std::shared_ptr<const exec::Prepared> prepared) {
+  Expected<PreparedLaunch::Core> run(std::shared_ptr<const exec::Prepared> prepared, GridBox box) {
     prefetch();
     std::vector<WindowSpec> windows;
     for (const WindowPlan& w : plan_.windows) windows.push_back(window(w));
     scratch();
     if (problems_.has_errors()) return fail(std::move(problems_));
     auto interpreter = exec::StepInterpreter::make(std::move(prepared), {values_});
+    interpreter->set_bounds(plan_.grid);
     bind_hbm(*interpreter);
     if (problems_.has_errors()) return fail(std::move(problems_));
-    PreparedLaunch out;
-    out.windows = std::make_unique<WindowSet>(std::move(windows), plan_.grid);
+    PreparedLaunch::Core out;
+    out.windows = std::make_unique<WindowSet>(std::move(windows), std::move(box));
     out.body = std::make_unique<MosaicBody>(std::move(interpreter), std::move(arguments_), memory_);
     return out;
   }
@@ -179,12 +190,16 @@ Expected<PreparedLaunch> prepare_mosaic(const exec::Launch& launch, exec::Device
   if (!prepared) return fail(prepared.error());
   Expected<KernelPlan> plan = plan_mosaic(launch, **prepared, params.core);
   if (!plan) return fail(plan.error());
-  Expected<PreparedLaunch> out = MosaicBinder(launch, memory, *plan, values).run(*prepared);
-  if (!out) return out;
+  PreparedLaunch out;
+  for (GridBox& box : share_grid(plan->grid, parallel_dimensions(launch), params.core.count)) {
+    auto core = MosaicBinder(launch, memory, *plan, values).run(*prepared, std::move(box));
+    if (!core) return fail(core.error());
+    out.cores.push_back(std::move(*core));
+  }
   Expected<Program> program = compile(std::move(*plan), params.core);
   if (!program) return fail(program.error());
-  out->program = std::move(*program);
-  if (auto fits = check_vmem(out->program, params, launch.function->op->line()); !fits) {
+  out.program = std::move(*program);
+  if (auto fits = check_vmem(out.program, params, launch.function->op->line()); !fits) {
     return fail(fits.error());
   }
   return out;

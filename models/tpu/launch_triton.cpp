@@ -1,10 +1,31 @@
-#include <fmt/format.h>
+#include <array>
 
 #include "models/tpu/compiler/kernel_plan.h"
 #include "models/tpu/core/triton_body.h"
 #include "models/tpu/launch.h"
 
 namespace xpusim::tpu {
+namespace {
+
+std::vector<WindowSpec> windows_of(const KernelPlan& plan, const exec::Launch& launch,
+                                   const exec::DeviceMemory& memory) {
+  std::vector<WindowSpec> windows;
+  for (const WindowPlan& w : plan.windows) {
+    WindowSpec& spec = windows.emplace_back();
+    spec.name = plan.program.buffers[w.buffer].name;
+    spec.output = w.output;
+    spec.copies = static_cast<std::uint32_t>(plan.program.buffers[w.buffer].copies);
+    const auto address = static_cast<std::uint64_t>(launch.args[w.operand].bits);
+    spec.map = std::make_unique<TritonWindow>(address, *w.affine);
+    if (const exec::Allocation* t = memory.find(address)) {
+      spec.tensor = t->address;
+      spec.tensor_bytes = t->bytes;
+    }
+  }
+  return windows;
+}
+
+}  // namespace
 
 Expected<PreparedLaunch> prepare_triton(const exec::Launch& launch, exec::DeviceMemory& memory,
                                         const TpuParams& params, bool values) {
@@ -12,24 +33,14 @@ Expected<PreparedLaunch> prepare_triton(const exec::Launch& launch, exec::Device
   if (!prepared) return fail(prepared.error());
   Expected<KernelPlan> plan = plan_triton(launch, params.core);
   if (!plan) return fail(plan.error());
-  std::vector<WindowSpec> windows;
-  for (const WindowPlan& w : plan->windows) {
-    WindowSpec spec;
-    spec.name = plan->program.buffers[w.buffer].name;
-    spec.output = w.output;
-    spec.copies = static_cast<std::uint32_t>(plan->program.buffers[w.buffer].copies);
-    const auto address = static_cast<std::uint64_t>(launch.args[w.operand].bits);
-    spec.map = std::make_unique<TritonWindow>(address, *w.affine);
-    if (const exec::Allocation* t = memory.find(address)) {
-      spec.tensor = t->address;
-      spec.tensor_bytes = t->bytes;
-    }
-    windows.push_back(std::move(spec));
-  }
   PreparedLaunch out;
-  out.windows = std::make_unique<WindowSet>(std::move(windows), plan->grid);
-  out.body =
-      std::make_unique<TritonBody>(exec::Interpreter::make(*prepared, launch, memory, {values}));
+  for (GridBox& box :
+       share_grid(plan->grid, std::array<std::size_t, 3>{0, 1, 2}, params.core.count)) {
+    PreparedLaunch::Core& core = out.cores.emplace_back();
+    core.windows = std::make_unique<WindowSet>(windows_of(*plan, launch, memory), std::move(box));
+    core.body =
+        std::make_unique<TritonBody>(exec::Interpreter::make(*prepared, launch, memory, {values}));
+  }
   Expected<Program> program = compile(std::move(*plan), params.core);
   if (!program) return fail(program.error());
   out.program = std::move(*program);

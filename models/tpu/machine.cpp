@@ -53,18 +53,21 @@ Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::De
   simulation.clock_hz = options.clock_hz.value_or(static_cast<std::uint64_t>(params_.clock_hz));
   simulation.trace = options.trace;
   simulation.trace_start_fs = options.trace_start_fs;
-  Expected<SimulationResult> result =
-      simulate(params_, ready->program, *ready->windows, ready->body.get(), simulation);
+  std::vector<CoreWork> work;
+  for (const auto& core : ready->cores) work.push_back({core.windows.get(), core.body.get()});
+  Expected<SimulationResult> result = simulate(params_, ready->program, work, simulation);
   if (!result) return fail(result.error());
   return make_report(launch, params_, *ready, *result, simulation.clock_hz);
 }
 
 run::Peaks Machine::peaks() const {
-  const double f32 =
-      static_cast<double>(params_.core.slots.vector_alu) * kSublanes * kLanes * params_.clock_hz;
+  const auto cores = static_cast<double>(params_.core.count);
+  const double f32 = cores * static_cast<double>(params_.core.slots.vector_alu) * kSublanes *
+                     kLanes * params_.clock_hz;
   const auto& m = params_.mxu;
-  const double bf16 =
-      2.0 * static_cast<double>(m.count * m.size * m.size * m.rows_per_cycle) * params_.clock_hz;
+  const double bf16 = cores * 2.0 *
+                      static_cast<double>(m.count * m.size * m.size * m.rows_per_cycle) *
+                      params_.clock_hz;
   return {f32, bf16, params_.hbm.bytes_per_second(),
           static_cast<std::uint64_t>(params_.hbm.capacity_bytes), dollars_per_hour_};
 }

@@ -82,7 +82,7 @@ struct CoreParams {
 
   static constexpr auto schema() {
     return std::tuple{
-        field("count", &CoreParams::count, Unit::kCount, "TensorCores a chip", 1, 1),
+        field("count", &CoreParams::count, Unit::kCount, "TensorCores that share a launch", 1, 8),
         field("native_bf16", &CoreParams::native_bf16, Unit::kNone,
               "the vector units compute in bf16"),
         field("unroll", &CoreParams::unroll, Unit::kCount, "tiles a loop body works on", 1, 1024),

@@ -7,6 +7,14 @@ namespace {
 
 constexpr const char* kCoreUnit = "tpu.core.issue";
 
+/// A figure of each core, summed.
+template <class F>
+std::uint64_t sum(const PreparedLaunch& ready, F&& of) {
+  std::uint64_t n = 0;
+  for (const PreparedLaunch::Core& core : ready.cores) n += of(core);
+  return n;
+}
+
 void add_counters(run::LaunchReport& report, const PreparedLaunch& ready,
                   const SimulationResult& r) {
   const auto add = [&](const char* name, std::uint64_t value) {
@@ -25,10 +33,12 @@ void add_counters(run::LaunchReport& report, const PreparedLaunch& ready,
   add("dma_bytes", r.dma_read_bytes + r.dma_write_bytes);
   add("dma_requests", r.dma_requests);
   add("dma_busy_cycles", r.dma_busy_cycles);
-  add("grid_steps", ready.windows->steps());
-  add("window_fetches", ready.windows->fetches());
-  add("window_fetches_skipped", ready.windows->skipped_fetches());
-  add("window_write_backs", ready.windows->write_backs());
+  add("grid_steps", sum(ready, [](const auto& core) { return core.windows->steps(); }));
+  add("window_fetches", sum(ready, [](const auto& core) { return core.windows->fetches(); }));
+  add("window_fetches_skipped",
+      sum(ready, [](const auto& core) { return core.windows->skipped_fetches(); }));
+  add("window_write_backs",
+      sum(ready, [](const auto& core) { return core.windows->write_backs(); }));
   add("vmem_bytes", static_cast<std::uint64_t>(ready.program.vmem_bytes()));
   add("dram_activates", r.hbm.activates);
   add("dram_row_hits", r.hbm.row_hits);
@@ -36,7 +46,8 @@ void add_counters(run::LaunchReport& report, const PreparedLaunch& ready,
   report.counters.emplace_back("mxu_ops", std::nullopt);  // no matrix unit in this form
 }
 
-/// The core's cycles by reason: the sum is the launch's cycles. (The HBM's are in CK of its own.)
+/// The cores' cycles by reason: the sum is the launch's cycles for each core that has work. (The
+/// HBM's are in CK of its own.)
 void add_ledger(run::LaunchReport& report, const SimulationResult& r) {
   for (std::size_t i = 0; i < kReasons; ++i) {
     const auto reason = static_cast<Reason>(i);
@@ -92,8 +103,11 @@ run::LaunchReport make_report(const exec::Launch& launch, const TpuParams& param
   report.clock_mhz = static_cast<double>(clock_hz) * 1e-6;
   report.hbm_read_bytes = static_cast<double>(r.hbm.read_bytes);
   report.hbm_write_bytes = static_cast<double>(r.hbm.write_bytes);
-  if (ready.body) report.flops = static_cast<double>(ready.body->counts().flops);
-  report.compulsory_bytes = static_cast<double>(ready.windows->compulsory_bytes());
+  report.flops =
+      static_cast<double>(sum(ready, [](const auto& core) { return core.body->counts().flops; }));
+  WindowSet::TensorTraffic tensors;
+  for (const auto& core : ready.cores) core.windows->add_traffic(tensors);
+  report.compulsory_bytes = static_cast<double>(compulsory_bytes(tensors));
   report.simulated_instructions = r.activity.all_bundles();
   report.simulated_messages = r.messages;
   add_counters(report, ready, r);

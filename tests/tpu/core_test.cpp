@@ -61,11 +61,12 @@ constexpr Cycle kIssue = 10, kAnswer = 100, kCompletion = 5;
 struct Bench {
   explicit Bench(const std::string& bundles, std::vector<WindowSpec> specs = {},
                  std::int64_t steps = 1, bool leap = true,
-                 engine::Scheduler::Mode mode = engine::Scheduler::Mode::kSkip) {
+                 engine::Scheduler::Mode mode = engine::Scheduler::Mode::kSkip,
+                 KernelBody* body = nullptr) {
     auto parsed = parse_program(header() + bundles, "test");
     EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().str());
     program = std::move(*parsed);
-    windows = std::make_unique<WindowSet>(std::move(specs), std::vector<std::int64_t>{steps});
+    windows = std::make_unique<WindowSet>(std::move(specs), GridBox({steps}));
     engine::fresh_simulation();
     domain = std::make_unique<engine::ClockDomain>("clock", engine::Clock(1'000'000'000), mode);
     engine::Scheduler& s = domain->scheduler();
@@ -83,7 +84,7 @@ struct Bench {
     dma->memory(*memory);
     dma->core(*done);
     core->dma[0](*start);
-    core->start({&program, windows.get(), nullptr, &table, 0});
+    core->start({&program, windows.get(), body, &table, 0});
     s.wake(core_id, 0);
     engine::SystemRunner runner({domain.get()});
     auto ran = runner.run([&] { return core->halted(); });
@@ -197,6 +198,74 @@ TEST(Dma, RequestsNeverLeaveTheirBlockOf512Bytes) {
   EXPECT_EQ(b.memory->seen[2].message.data, 0x7fffu);
 }
 
+/// A body that stands at one DMA after another.
+class DmaBody : public KernelBody {
+ public:
+  explicit DmaBody(std::vector<Dma> dmas) : dmas_(std::move(dmas)) {}
+  bool run(WindowSet&) override { return true; }
+  std::optional<Dma> dma() override {
+    return at_ < dmas_.size() ? std::optional(dmas_[at_]) : std::nullopt;
+  }
+  bool resume() override { return ++at_, true; }
+  const exec::BlockTrace& trace() const override { return trace_; }
+  const exec::ExecError& error() const override { return error_; }
+  const exec::WorkCounts& counts() const override { return counts_; }
+
+ private:
+  std::vector<Dma> dmas_;
+  std::size_t at_ = 0;
+  exec::BlockTrace trace_;
+  exec::ExecError error_;
+  exec::WorkCounts counts_;
+};
+
+KernelBody::Dma copy(std::uint64_t bytes, std::vector<Run> reads, std::vector<Run> writes) {
+  KernelBody::Dma d;
+  d.bytes = bytes;
+  d.reads = std::move(reads);
+  d.writes = std::move(writes);
+  return d;
+}
+
+KernelBody::Dma wait_for(std::uint64_t bytes) {
+  KernelBody::Dma d;
+  d.wait = true;
+  d.bytes = bytes;
+  return d;
+}
+
+TEST(Dma, ACopyWithinHbmWritesWhatHasCome) {
+  // dma.start issues in 0; its 4 reads of 512 B leave in 10..13 and are answered in 110..113; the
+  // writes leave in those cycles, the last one is answered in 213, the flag is up in 218.
+  DmaBody body({copy(2048, {{1 << 20, 2048}}, {{1 << 24, 2048}}), wait_for(2048)});
+  const Bench b("{ dma.start } @0\n{ dma.wait } @0\n{ halt } @0\n", {}, 1, true,
+                engine::Scheduler::Mode::kSkip, &body);
+  ASSERT_EQ(b.memory->seen.size(), 8u);
+  EXPECT_EQ(b.memory->seen[4].at, kIssue + kAnswer);
+  EXPECT_EQ(b.memory->seen[4].message.kind, memory::kWrite);
+  EXPECT_EQ(b.memory->seen[7].message.address, (1u << 24) + 3 * 512);
+  EXPECT_EQ(b.core->cycles(), kIssue + 3 + 2 * kAnswer + kCompletion + 2);
+  EXPECT_EQ(b.waited(Reason::kSyncWaitSemaphore), b.core->cycles() - 3);
+}
+
+TEST(Dma, ACopyWithinTheCoreTakesItsBytesAtTheEnginesRate) {
+  // 2048 B at 512 B a cycle: 4 cycles from the issue, then the flag.
+  DmaBody body({copy(2048, {}, {}), wait_for(2048)});
+  const Bench b("{ dma.start } @0\n{ dma.wait } @0\n{ halt } @0\n", {}, 1, true,
+                engine::Scheduler::Mode::kSkip, &body);
+  EXPECT_EQ(b.memory->seen.size(), 0u);
+  EXPECT_EQ(b.core->cycles(), kIssue + 3 + kCompletion + 2);
+}
+
+TEST(Dma, AWaitCountsTheBytesOfAllCopiesOnItsSemaphore) {
+  // The second copy begins behind the first: its 2 reads leave in 12 and 13.
+  DmaBody body(
+      {copy(1024, {{1 << 20, 1024}}, {}), copy(1024, {{1 << 21, 1024}}, {}), wait_for(2048)});
+  const Bench b("{ dma.start } @0\n{ dma.start } @0\n{ dma.wait } @0\n{ halt } @0\n", {}, 1,
+                true, engine::Scheduler::Mode::kSkip, &body);
+  EXPECT_EQ(b.core->cycles(), kIssue + 3 + kAnswer + kCompletion + 2);
+}
+
 constexpr const char* kPipeline =
     "{ dma.fetch 0 } @0\n{ grid } @0\n{ dma.fetch 0 ahead 1 } @0\n{ wait.in 0 } @0\n{ body } @0\n"
     "{ loop 300 } @0\n{ v0 = vadd v1; endloop } @0\n{ dma.writeback 1 } @0\n{ wait.out 1 } @0\n"
@@ -209,6 +278,42 @@ std::vector<WindowSpec> in_and_out(std::int64_t repeat_in, std::int64_t repeat_o
   specs[1].output = true;
   specs[1].map = std::make_unique<FakeWindow>(1 << 24, 1024, repeat_out);
   return specs;
+}
+
+TEST(Grid, CoresShareTheFirstParallelDimensionThatIsLongEnough) {
+  const std::size_t parallel[] = {0, 1};
+  const auto boxes = share_grid({1, 5, 7}, parallel, 2);
+  ASSERT_EQ(boxes.size(), 2u);
+  EXPECT_EQ(boxes[0].steps(), 14u);
+  EXPECT_EQ(boxes[1].steps(), 21u);
+  std::vector<std::int64_t> at;
+  boxes[1].at(8, at);
+  EXPECT_THAT(at, ::testing::ElementsAre(0, 3, 1));
+  EXPECT_EQ(share_grid({4, 4}, {}, 2).size(), 1u);
+  EXPECT_EQ(share_grid({1, 1}, parallel, 2).size(), 1u);
+  EXPECT_EQ(share_grid({}, {}, 2).at(0).steps(), 1u);
+}
+
+TEST(Grid, TwoCoresTakeHalfTheTime) {
+  const auto run = [](std::int64_t cores) {
+    auto program = parse_program(Bench::header() + kPipeline, "test");
+    std::vector<std::unique_ptr<WindowSet>> windows;
+    std::vector<CoreWork> work;
+    for (GridBox& box : share_grid({16}, std::array<std::size_t, 1>{0}, cores)) {
+      windows.push_back(std::make_unique<WindowSet>(in_and_out(1, 1), std::move(box)));
+      work.push_back({windows.back().get(), nullptr});
+    }
+    TpuParams params;
+    params.core.count = cores;
+    auto result = simulate(params, *program, work, {});
+    EXPECT_TRUE(result) << (result ? "" : result.error().str());
+    EXPECT_EQ(result->activity.all_cycles(), static_cast<std::uint64_t>(cores) * result->cycles);
+    EXPECT_EQ(result->dma_read_bytes, 16u * 2048);
+    return result->cycles;
+  };
+  const std::uint64_t one = run(1), two = run(2);
+  // Eight steps of the body's 300 trips of 2 cycles fewer.
+  EXPECT_NEAR(static_cast<double>(one - two), 8 * 600, 8 * 20);
 }
 
 TEST(Windows, TheNextBlockComesWhileThisOneIsComputedOn) {
@@ -252,11 +357,12 @@ TEST(Engine, TickAllEqualsSkipping) {
 TEST(Engine, TickAllEqualsSkippingWithARealHbm) {
   const auto run = [](engine::Scheduler::Mode mode, bool leap) {
     auto program = parse_program(Bench::header() + kPipeline, "test");
-    WindowSet windows(in_and_out(1, 2), {12});
+    WindowSet windows(in_and_out(1, 2), GridBox({12}));
+    const CoreWork work[] = {{&windows, nullptr}};
     SimulationOptions options;
     options.mode = mode;
     options.leap = leap;
-    auto result = simulate(TpuParams{}, *program, windows, nullptr, options);
+    auto result = simulate(TpuParams{}, *program, work, options);
     EXPECT_TRUE(result) << (result ? "" : result.error().str());
     return *result;
   };

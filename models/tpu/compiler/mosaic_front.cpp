@@ -293,15 +293,9 @@ void MosaicFront::slice(const Op& o) {
   }
 }
 
-/// A copy between HBM and VMEM that the kernel starts itself.
+/// A copy that the kernel starts itself: its descriptor is written to SMEM.
 void MosaicFront::start_dma(const Op& o) {
-  const Value *source = o.operand_of(0), *target = o.operand_of(2);
   if (o.operand_of(4)) return refuse(o, "copies to other chips are not modelled");
-  const auto in_hbm = [](const Value& v) { return in_space(v, "any") || in_space(v, "hbm"); };
-  const bool fetch = in_hbm(*source) && in_space(*target, "vmem");
-  if (!fetch && !(in_space(*source, "vmem") && in_hbm(*target))) {
-    return refuse(o, "only copies between HBM and VMEM are modelled");
-  }
   constexpr int kDescriptorWords = 4;
   for (int i = 0; i < kDescriptorWords; ++i) build_.scalar_op(Opcode::kSStore, {}, kNoValue);
   TileOp op;
@@ -313,6 +307,14 @@ void MosaicFront::wait_dma(const Op&) {
   TileOp op;
   op.kind = TileOp::Kind::kWaitDma;
   build_.control(std::move(op));
+}
+
+/// A semaphore of the core's own, which only the core itself counts up and down: a scalar
+/// instruction each.
+void MosaicFront::semaphore(const Op& o) {
+  const ValueId result = o.results.empty() ? kNoValue : build_.scalar(Element::kI32);
+  if (result != kNoValue) set(*o.result(), result);
+  build_.scalar_op(result == kNoValue ? Opcode::kSStore : Opcode::kSLoad, {}, result);
 }
 
 void MosaicFront::nothing(const Op&) {}
@@ -343,6 +345,10 @@ MosaicFront::Handler MosaicFront::handler(std::string_view name) {
       {"tpu.memref_squeeze", &MosaicFront::alias},
       {"tpu.enqueue_dma", &MosaicFront::start_dma},
       {"tpu.wait_dma2", &MosaicFront::wait_dma},
+      {"tpu.sem_signal", &MosaicFront::semaphore},
+      {"tpu.sem_wait", &MosaicFront::semaphore},
+      {"tpu.sem_read", &MosaicFront::semaphore},
+      {"tpu.sem_alloc", &MosaicFront::nothing},
       {"scf.for", &MosaicFront::for_loop},
       {"scf.if", &MosaicFront::if_else},
       {"scf.yield", &MosaicFront::nothing},

@@ -67,6 +67,9 @@ void MosaicFront::arguments() {
   const Op& f = *function_.op;
   const kernel::Attr bounds = f.attr("iteration_bounds");
   if (bounds) plan_.grid = bounds->int_list();
+  for (std::size_t d = 0; d < plan_.grid.size(); ++d) {  // an open extent comes with the launch
+    if (plan_.grid[d] < 0 && d < launch_.grid.size()) plan_.grid[d] = launch_.grid[d];
+  }
   const auto prefetch = static_cast<std::size_t>(f.int_attr("scalar_prefetch"));
   const auto scratches = static_cast<std::size_t>(f.int_attr("scratch_operands"));
   const std::size_t count = function_.arg_count();

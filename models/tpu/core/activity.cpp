@@ -6,7 +6,8 @@ std::string_view name(Reason reason) {
   static constexpr std::array<std::string_view, kReasons> kNames = {
       "issued",          "vector_delay_wait", "scalar_delay_wait",   "erf_result_wait",
       "eup_reserved",    "trf_result_wait",   "xlu_path_reserved",   "taken_branch",
-      "sync_wait_input", "sync_wait_output",  "sync_wait_semaphore", "launch"};
+      "sync_wait_input", "sync_wait_output",  "sync_wait_semaphore", "launch",
+      "no_step"};
   return kNames[static_cast<std::size_t>(reason)];
 }
 
@@ -23,7 +24,8 @@ std::string_view meaning(Reason reason) {
       "waits for a DMA that brings a block from HBM",
       "waits for a DMA that writes a block to HBM",
       "waits for a DMA that the kernel started",
-      "from the launch to the first bundle"};
+      "from the launch to the first bundle",
+      "no step of the grid is left for this core"};
   return kMeanings[static_cast<std::size_t>(reason)];
 }
 

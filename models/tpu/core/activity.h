@@ -26,6 +26,7 @@ enum class Reason : std::uint8_t {
   kSyncWaitOutput,     ///< SYNC_WAIT for a DMA that takes a block away
   kSyncWaitSemaphore,  ///< SYNC_WAIT for a DMA that the kernel started itself
   kLaunch,             ///< from the launch to the first bundle
+  kNoStep,             ///< no step of the grid is left for this core, others still run
   kCount
 };
 std::string_view name(Reason reason);

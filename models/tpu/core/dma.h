@@ -2,6 +2,7 @@
 
 // The DMA engines between HBM and VMEM.
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <systemc>
@@ -23,13 +24,16 @@ struct Run {
   std::uint64_t bytes = 0;
 };
 
-/// A transfer between HBM and a VMEM buffer. Strided rows are runs.
+/// A transfer: what it reads of HBM and what it writes to it (both where it copies within HBM,
+/// neither where it copies within the core). Strided rows are runs.
 struct Descriptor {
-  std::vector<Run> runs;
-  bool write = false;  ///< VMEM to HBM
+  std::vector<Run> reads, writes;
+  std::uint64_t inside = 0;  ///< bytes that are copied within the core: VMEM, SMEM
+  std::uint64_t bytes = 0;   ///< what a semaphore counts when it is done
   /// Whom its completion concerns: a window and its copy, or (kNoWindow) a semaphore by number.
   std::uint32_t window = 0, slot = 0;
   static constexpr std::uint32_t kNoWindow = ~0u;
+  bool is_write() const { return !writes.empty(); }
   trace::NameId label = 0;  ///< in the trace
 };
 
@@ -50,9 +54,10 @@ class DescriptorTable {
 enum DmaKind : std::uint16_t { kStartDma = 0x100, kDmaDone };
 
 /// One DMA engine: takes descriptors in order, cuts them into requests of up to 512 B, and keeps
-/// several under way, also of the next descriptors. It says when the last answer of a descriptor
-/// has come. The time from the core's issue to it, and from it back to the sync flag, is that of
-/// the links. It does not model the engine's own instruction fetch or a conflict at the VMEM ports.
+/// several under way, also of the next descriptors. It has a way in and a way out, of `bandwidth`
+/// each; a copy within HBM writes what has come. It says when the last answer of a descriptor has
+/// come. The time from the core's issue to it, and from it back to the sync flag, is that of the
+/// links. It does not model the engine's own instruction fetch or a conflict at the VMEM ports.
 class DmaEngine : public sc_core::sc_module, public engine::Component {
  public:
   DmaEngine(const sc_core::sc_module_name& name, const DmaParams& params, DescriptorTable& table);
@@ -74,17 +79,28 @@ class DmaEngine : public sc_core::sc_module, public engine::Component {
   std::uint64_t busy_cycles() const { return busy_bytes_ / bytes_per_cycle_; }
 
  private:
+  /// The next byte of a list of runs.
+  struct Cursor {
+    std::size_t run = 0;
+    std::uint64_t offset = 0;
+  };
   /// A descriptor that this engine works on.
   struct Job {
     std::uint32_t descriptor = 0;
-    std::size_t run = 0;       ///< the next run ...
-    std::uint64_t offset = 0;  ///< ... and the next byte in it
+    Cursor read, write;
+    std::uint64_t inside = 0;   ///< bytes copied within the core
+    std::uint64_t arrived = 0;  ///< bytes read of HBM that are not written yet
     std::uint32_t outstanding = 0;
-    bool issued = false;
-    Cycle begin = 0;
+    Cycle begin = ~Cycle{0};
   };
-  void issue(Job& job, Cycle now);
+  enum class Way : std::uint8_t { kIn, kOut };
+  /// What the job does next.
+  enum class Step : std::uint8_t { kRead, kWrite, kInside, kBlocked, kDone };
+  Step next(const Job& job) const;
+  void perform(Job& job, Step step, Cycle now);
+  void send(Job& job, const std::vector<Run>& runs, Cursor& cursor, Step step, Cycle now);
   void finish_if_done(std::size_t job, Cycle now);
+  std::uint64_t& free(Way way) { return free_[static_cast<std::size_t>(way)]; }
 
   DescriptorTable& table_;
   std::uint64_t bytes_per_cycle_;
@@ -94,7 +110,7 @@ class DmaEngine : public sc_core::sc_module, public engine::Component {
   std::vector<Job> jobs_;            ///< by number; the tag of its requests
   std::vector<std::uint32_t> free_jobs_;
   std::uint32_t in_flight_ = 0;
-  std::uint64_t next_byte_ = 0;  ///< the engine's path is free from this byte time on
+  std::array<std::uint64_t, 2> free_{};  ///< by way: from which byte time on
   std::uint64_t read_bytes_ = 0, write_bytes_ = 0, requests_ = 0, busy_bytes_ = 0;
   trace::Sink* sink_ = nullptr;
   trace::LaneId lane_ = 0;

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/tpu/core/windows.h"
@@ -20,10 +21,11 @@ class KernelBody {
   virtual bool run(WindowSet& windows) = 0;
   /// A DMA of the kernel's own, at which its execution stands.
   struct Dma {
-    bool wait = false;           ///< a wait for one
-    std::int64_t semaphore = 0;  ///< whose flag it raises or waits for
-    bool write = false;          ///< VMEM to HBM
-    std::vector<Run> runs;       ///< in HBM
+    bool wait = false;               ///< a wait for one
+    std::int64_t semaphore = 0;      ///< that it raises or waits for
+    std::string_view name;           ///< of the semaphore in the kernel's text
+    std::uint64_t bytes = 0;         ///< by which it raises it, or for which it waits
+    std::vector<Run> reads, writes;  ///< in HBM
   };
   /// What the execution stands at; none at the end of the step, or in a body without own DMAs.
   virtual std::optional<Dma> dma() { return std::nullopt; }

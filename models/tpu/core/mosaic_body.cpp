@@ -26,6 +26,12 @@ void view_runs(const exec::DeviceMemory& memory, const exec::View& view, std::ve
       .runs(low, high, runs);
 }
 
+std::uint64_t bytes_of(const exec::View& view) {
+  std::int64_t n = kernel::byte_size(view.dtype);
+  for (const std::int64_t extent : view.shape) n *= extent;
+  return static_cast<std::uint64_t>(n);
+}
+
 }  // namespace
 
 MosaicBody::MosaicBody(std::unique_ptr<exec::StepInterpreter> interpreter,
@@ -74,13 +80,16 @@ std::optional<KernelBody::Dma> MosaicBody::dma() {
   if (!wait && op->name() != "tpu.enqueue_dma") return std::nullopt;
   Dma d;
   d.wait = wait;
-  const exec::View& semaphore = interpreter_->view(*op->operand_of(wait ? 0 : 3));
+  const kernel::Value& raised = *op->operand_of(wait ? 0 : 3);
+  const exec::View& semaphore = interpreter_->view(raised);
   d.semaphore = (static_cast<std::int64_t>(semaphore.argument) << 32) | semaphore.offset;
+  d.name = raised.name;
+  const exec::View& target = interpreter_->view(*op->operand_of(2));
+  d.bytes = bytes_of(target);
   if (wait) return d;
   const exec::View& source = interpreter_->view(*op->operand_of(0));
-  const exec::View& target = interpreter_->view(*op->operand_of(2));
-  d.write = target.address != 0;
-  view_runs(memory_, d.write ? target : source, d.runs);
+  if (source.address != 0) view_runs(memory_, source, d.reads);
+  if (target.address != 0) view_runs(memory_, target, d.writes);
   return d;
 }
 

@@ -3,6 +3,7 @@
 // One launch on a simulated chip: the modules, their links, and the run.
 
 #include <cstdint>
+#include <span>
 
 #include "models/memory/hbm_channel.h"
 #include "models/tpu/core/activity.h"
@@ -23,20 +24,26 @@ struct SimulationOptions {
   std::uint64_t trace_start_fs = 0;
 };
 
+/// What one core runs: its steps of the grid, and their body (null: nothing is executed).
+struct CoreWork {
+  WindowSet* windows = nullptr;
+  KernelBody* body = nullptr;
+};
+
 /// What the chip did.
 struct SimulationResult {
   std::uint64_t cycles = 0;
-  Activity activity;
+  Activity activity;  ///< of all cores; each lives as long as the launch
   std::uint64_t dma_read_bytes = 0, dma_write_bytes = 0, dma_requests = 0, dma_busy_cycles = 0;
   memory::HbmCounters hbm;
   std::array<std::uint64_t, static_cast<std::size_t>(memory::HbmReason::kCount)> hbm_cycles{};
   std::uint64_t messages = 0, activations = 0, stepped_bundles = 0;
 };
 
-/// Makes a chip (one core, its DMA engines, HBM) and runs the program on it. `body` may be null:
-/// then nothing is executed. A kernel's error and a deadlock are failures.
+/// Makes a chip (cores with DMA engines of their own, one HBM) and runs the program on it, on as
+/// many cores as there is work for. A kernel's error and a deadlock are failures.
 Expected<SimulationResult> simulate(const TpuParams& params, const Program& program,
-                                    WindowSet& windows, KernelBody* body,
+                                    std::span<const CoreWork> work,
                                     const SimulationOptions& options);
 
 /// Nanoseconds in whole cycles of a clock, at least `least`.

@@ -210,7 +210,7 @@ TensorCore::Next TensorCore::transfer(std::optional<Descriptor> descriptor) {
   if (sink_) {
     const bool own = descriptor->window == Descriptor::kNoWindow;
     descriptor->label =
-        sink_->name(fmt::format("{} {}", descriptor->write ? "write" : "fetch",
+        sink_->name(fmt::format("{} {}", descriptor->is_write() ? "write" : "fetch",
                                 own ? "own copy" : job_.windows->name(descriptor->window)));
     if (!own) window_begin_[2 * descriptor->window + descriptor->slot] = at_ - 1;
   }
@@ -231,9 +231,9 @@ bool TensorCore::is_over(const Instruction& i) {
   if (i.op == Opcode::kDrain) return windows.drained(window);
   const auto request = job_.body ? job_.body->dma() : std::nullopt;
   if (!request || !request->wait) return true;
-  std::uint32_t& done = semaphores_[semaphore_number(request->semaphore)].second;
-  if (done == 0) return false;
-  --done;
+  std::uint64_t& arrived = semaphores_[semaphore_number(request->semaphore)].second;
+  if (arrived < request->bytes) return false;
+  arrived -= request->bytes;
   return true;
 }
 
@@ -243,7 +243,7 @@ bool TensorCore::may_pass(const Instruction& i, Cycle now) {
   const std::string what =
       own ? "own copy" : job_.windows->name(static_cast<std::uint32_t>(i.value));
   if (!is_over(i)) {
-    waiting_ = fmt::format("the DMA of {}", what);
+    waiting_ = own ? own_wait() : fmt::format("the DMA of {}", what);
     return false;
   }
   if (now <= at_) return true;
@@ -254,6 +254,14 @@ bool TensorCore::may_pass(const Instruction& i, Cycle now) {
   slice(fmt::format("wait {}", what), at_, now);
   at_ = now;
   return true;
+}
+
+/// What a wait of the kernel's own waits for, and where.
+std::string TensorCore::own_wait() const {
+  const auto request = job_.body->dma();
+  const Program& program = *job_.program;
+  return fmt::format("{} B on semaphore {} at {}", request->bytes, request->name,
+                     program.lines[program.bundles[pc_].line].str());
 }
 
 std::uint32_t TensorCore::semaphore_number(std::int64_t key) {
@@ -269,8 +277,10 @@ TensorCore::Next TensorCore::start_dma() {
   auto request = job_.body ? job_.body->dma() : std::nullopt;
   if (!request || request->wait) return Next::kGoOn;
   Descriptor d;
-  d.runs = std::move(request->runs);
-  d.write = request->write;
+  d.reads = std::move(request->reads);
+  d.writes = std::move(request->writes);
+  d.bytes = request->bytes;
+  if (d.reads.empty() && d.writes.empty()) d.inside = d.bytes;
   d.window = Descriptor::kNoWindow;
   d.slot = semaphore_number(request->semaphore);
   transfer(std::move(d));
@@ -284,11 +294,17 @@ TensorCore::Next TensorCore::go_on() {
   return Next::kStop;
 }
 
+void TensorCore::idle_until(Cycle end) {
+  if (end <= at_) return;
+  activity_.charge(no_line_, Reason::kNoStep, end - at_);
+  at_ = end;
+}
+
 Cycle TensorCore::receive(const Message& message, Cycle now) {
   const Descriptor& d = job_.descriptors->at(message.tag);
   const bool own = d.window == Descriptor::kNoWindow;
   if (own) {
-    ++semaphores_[d.slot].second;
+    semaphores_[d.slot].second += d.bytes;
   } else {
     job_.windows->complete(d);
   }

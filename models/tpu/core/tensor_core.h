@@ -48,6 +48,9 @@ class TensorCore : public sc_core::sc_module, public engine::Component {
   Cycle receive(const engine::Message& message, Cycle now) override;
   const char* waiting_for() const override { return waiting_.c_str(); }
 
+  /// Charges the cycles from its end to that of the launch.
+  void idle_until(Cycle end);
+
   bool halted() const { return halted_; }
   Cycle cycles() const { return at_; }  ///< lived so far; all of them are charged
   const Activity& activity() const { return activity_; }
@@ -83,6 +86,7 @@ class TensorCore : public sc_core::sc_module, public engine::Component {
   Next run_body();
   Next start_dma();
   Next go_on();
+  std::string own_wait() const;
   std::uint32_t semaphore_number(std::int64_t key);
   Next end_grid(const Instruction& i);
   void begin_memo();
@@ -101,7 +105,7 @@ class TensorCore : public sc_core::sc_module, public engine::Component {
   Activity activity_;
   std::vector<Frame> frames_;
   std::vector<std::uint32_t> occurrence_;                           ///< by site, in this step
-  std::vector<std::pair<std::int64_t, std::uint32_t>> semaphores_;  ///< key, DMAs that are done
+  std::vector<std::pair<std::int64_t, std::uint64_t>> semaphores_;  ///< key, bytes that have come
   BodyMemo memo_, recording_;
   bool recording_now_ = false;
   std::vector<bool> pure_;     ///< by bundle: a loop here takes no decision inside

@@ -1,15 +1,13 @@
 #include "models/tpu/core/windows.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 namespace xpusim::tpu {
 
-WindowSet::WindowSet(std::vector<WindowSpec> windows, std::vector<std::int64_t> grid)
-    : grid_(std::move(grid)) {
-  for (std::int64_t extent : grid_) steps_ *= static_cast<std::uint64_t>(extent);
-  grid_at(0, index_);
+WindowSet::WindowSet(std::vector<WindowSpec> windows, GridBox grid)
+    : grid_(std::move(grid)), steps_(grid_.steps()) {
+  grid_.at(0, index_);
   for (WindowSpec& spec : windows) {
     Window w;
     w.copies.resize(spec.copies);
@@ -19,18 +17,8 @@ WindowSet::WindowSet(std::vector<WindowSpec> windows, std::vector<std::int64_t> 
   }
 }
 
-void WindowSet::grid_at(std::uint64_t step, std::vector<std::int64_t>& out) const {
-  out.assign(grid_.size(), 0);
-  for (std::size_t d = grid_.size(); d-- > 0;) {
-    const auto extent = static_cast<std::uint64_t>(grid_[d]);
-    if (extent == 0) return;
-    out[d] = static_cast<std::int64_t>(step % extent);
-    step /= extent;
-  }
-}
-
 bool WindowSet::block_at(Window& w, std::uint64_t step, BlockIndex& out) {
-  grid_at(step, scratch_);
+  grid_.at(step, scratch_);
   if (w.spec.map->block(scratch_, out)) return true;
   if (error_.empty()) error_ = w.spec.name + ": " + w.spec.map->error();
   return false;
@@ -38,23 +26,25 @@ bool WindowSet::block_at(Window& w, std::uint64_t step, BlockIndex& out) {
 
 Descriptor WindowSet::transfer(std::uint32_t w, std::uint32_t copy, bool write) {
   Descriptor d;
-  d.write = write;
   d.window = w;
   d.slot = copy;
-  windows_[w].spec.map->runs(windows_[w].copies[copy].block, d.runs);
-  for (const Run& run : d.runs) windows_[w].moved_bytes += run.bytes;
+  std::vector<Run>& runs = write ? d.writes : d.reads;
+  windows_[w].spec.map->runs(windows_[w].copies[copy].block, runs);
+  for (const Run& run : runs) windows_[w].moved_bytes += run.bytes;
   return d;
 }
 
-std::uint64_t WindowSet::compulsory_bytes() const {
-  std::map<std::pair<std::uint64_t, bool>, std::pair<std::uint64_t, std::uint64_t>> tensors;
+void WindowSet::add_traffic(TensorTraffic& tensors) const {
   for (const Window& w : windows_) {
-    auto& [moved, size] = tensors[{w.spec.tensor, w.spec.output}];
-    moved += w.moved_bytes;
-    size = w.spec.tensor_bytes;
+    Traffic& t = tensors[{w.spec.tensor, w.spec.output}];
+    t.moved += w.moved_bytes;
+    t.size = w.spec.tensor_bytes;
   }
+}
+
+std::uint64_t compulsory_bytes(const WindowSet::TensorTraffic& tensors) {
   std::uint64_t sum = 0;
-  for (const auto& [key, t] : tensors) sum += std::min(t.first, t.second);
+  for (const auto& [key, t] : tensors) sum += std::min(t.moved, t.size);
   return sum;
 }
 
@@ -109,7 +99,7 @@ bool WindowSet::drained(std::uint32_t number) const {
 void WindowSet::complete(const Descriptor& t) {
   Window& w = windows_[t.window];
   Copy& copy = w.copies[t.slot];
-  if (t.write) {
+  if (w.spec.output) {
     copy.leaving = false;
     if (!copy.payload.empty()) w.spec.map->write(copy.block, copy.payload);
     return;
@@ -120,7 +110,7 @@ void WindowSet::complete(const Descriptor& t) {
 
 bool WindowSet::advance() {
   if (++step_ >= steps_) return false;
-  grid_at(step_, index_);
+  grid_.at(step_, index_);
   for (Window& w : windows_) {
     if (!w.next) continue;
     w.current = *w.next;

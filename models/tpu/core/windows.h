@@ -4,12 +4,14 @@
 // what has to leave.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "models/tpu/core/grid.h"
 #include "models/tpu/core/window_map.h"
 #include "sim/trace/sink.h"
 
@@ -25,11 +27,11 @@ struct WindowSpec {
   std::uint64_t tensor = 0, tensor_bytes = 0;  ///< the whole operand in HBM
 };
 
-/// Keeps the books of the double buffers. The core asks it what to transfer; a transfer's payload
-/// moves when its completion is noted.
+/// Keeps the books of a core's double buffers. The core asks it what to transfer; a transfer's
+/// payload moves when its completion is noted.
 class WindowSet {
  public:
-  explicit WindowSet(std::vector<WindowSpec> windows, std::vector<std::int64_t> grid);
+  WindowSet(std::vector<WindowSpec> windows, GridBox grid);
 
   std::uint64_t steps() const { return steps_; }
   std::uint64_t step() const { return step_; }
@@ -57,9 +59,12 @@ class WindowSet {
   std::uint64_t fetches() const { return fetches_; }
   std::uint64_t skipped_fetches() const { return skipped_; }
   std::uint64_t write_backs() const { return write_backs_; }
-  /// Bytes that the launch had to move at least: what was fetched of each tensor, and what was
-  /// written of it, each capped by its size.
-  std::uint64_t compulsory_bytes() const;
+  /// What was moved of each tensor, fetched and written apart, and how large it is.
+  struct Traffic {
+    std::uint64_t moved = 0, size = 0;
+  };
+  using TensorTraffic = std::map<std::pair<std::uint64_t, bool>, Traffic>;
+  void add_traffic(TensorTraffic& tensors) const;
 
  private:
   struct Copy {
@@ -78,14 +83,18 @@ class WindowSet {
     std::uint64_t moved_bytes = 0;
   };
   bool block_at(Window& w, std::uint64_t step, BlockIndex& out);
-  void grid_at(std::uint64_t step, std::vector<std::int64_t>& out) const;
   Descriptor transfer(std::uint32_t w, std::uint32_t copy, bool write);
 
   std::vector<Window> windows_;
-  std::vector<std::int64_t> grid_, index_, scratch_;
+  GridBox grid_;
+  std::vector<std::int64_t> index_, scratch_;
   std::uint64_t steps_ = 1, step_ = 0;
   std::uint64_t fetches_ = 0, skipped_ = 0, write_backs_ = 0;
   std::string error_;
 };
+
+/// Bytes that a launch had to move at least: of each tensor what was fetched and what was written,
+/// each capped by its size.
+std::uint64_t compulsory_bytes(const WindowSet::TensorTraffic& tensors);
 
 }  // namespace xpusim::tpu
