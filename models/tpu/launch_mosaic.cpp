@@ -7,6 +7,7 @@
 #include "models/tpu/core/mosaic_window.h"
 #include "models/tpu/launch.h"
 #include "sim/config/quantity.h"
+#include "sim/exec/mosaic_window.h"
 
 namespace xpusim::tpu {
 namespace {
@@ -41,6 +42,7 @@ class MosaicBinder {
     prefetch();
     std::vector<WindowSpec> windows;
     for (const WindowPlan& w : plan_.windows) windows.push_back(window(w));
+    scalars();
     scratch();
     if (problems_.has_errors()) return fail(std::move(problems_));
     auto interpreter = exec::StepInterpreter::make(std::move(prepared), {values_});
@@ -92,6 +94,29 @@ class MosaicBinder {
                    std::span(own.bytes).first(std::min<std::size_t>(own.bytes.size(), t->bytes)));
     }
     prefetch_count_ = arguments_.size();
+  }
+
+  /// Operands in SMEM that are not prefetched.
+  void scalars() {
+    const std::size_t grid = plan_.grid.size();
+    const auto first = static_cast<std::size_t>(launch_.function->op->int_attr("scalar_prefetch"));
+    for (std::size_t o = first; o < launch_.args.size(); ++o) {
+      if (grid + o >= launch_.function->arg_count()) break;
+      const Value& memref = argument(grid + o);
+      if (!in_space(memref, "smem")) continue;
+      const exec::Allocation* t = tensor(o, memref);
+      if (!t) continue;
+      BodyArgument& own = add(grid + o, true);
+      if (t->bytes != own.bytes.size()) {
+        problems_.error(where(), fmt::format("operand '{}': blocks of a tensor in SMEM are not "
+                                             "modelled, only whole ones",
+                                             kernel::loc_name(memref.loc)));
+        continue;
+      }
+      memory_.read(t->address, own.bytes);
+      own.tensor = t->address;
+      own.stored = exec::writes_to(launch_.function->entry(), memref);
+    }
   }
 
   WindowSpec window(const WindowPlan& w) {

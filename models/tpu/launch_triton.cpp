@@ -8,16 +8,15 @@ namespace xpusim::tpu {
 namespace {
 
 std::vector<WindowSpec> windows_of(const KernelPlan& plan, const exec::Launch& launch,
-                                   const exec::DeviceMemory& memory) {
+                                   const exec::DeviceMemory& memory, TritonBody& body) {
   std::vector<WindowSpec> windows;
   for (const WindowPlan& w : plan.windows) {
     WindowSpec& spec = windows.emplace_back();
     spec.name = plan.program.buffers[w.buffer].name;
     spec.output = w.output;
     spec.copies = static_cast<std::uint32_t>(plan.program.buffers[w.buffer].copies);
-    const auto address = static_cast<std::uint64_t>(launch.args[w.operand].bits);
-    spec.map = std::make_unique<TritonWindow>(address, *w.affine);
-    if (const exec::Allocation* t = memory.find(address)) {
+    spec.map = std::make_unique<TritonWindow>(body, w.site);
+    if (const auto* t = memory.find(static_cast<std::uint64_t>(launch.args[w.operand].bits))) {
       spec.tensor = t->address;
       spec.tensor_bytes = t->bytes;
     }
@@ -31,15 +30,16 @@ Expected<PreparedLaunch> prepare_triton(const exec::Launch& launch, exec::Device
                                         const TpuParams& params, bool values) {
   auto prepared = exec::Prepared::make(launch.module, *launch.function);
   if (!prepared) return fail(prepared.error());
-  Expected<KernelPlan> plan = plan_triton(launch, params.core);
+  Expected<KernelPlan> plan = plan_triton(launch, **prepared, params.core);
   if (!plan) return fail(plan.error());
   PreparedLaunch out;
-  for (GridBox& box :
-       share_grid(plan->grid, std::array<std::size_t, 3>{0, 1, 2}, params.core.count)) {
-    PreparedLaunch::Core& core = out.cores.emplace_back();
-    core.windows = std::make_unique<WindowSet>(windows_of(*plan, launch, memory), std::move(box));
-    core.body =
-        std::make_unique<TritonBody>(exec::Interpreter::make(*prepared, launch, memory, {values}));
+  const std::int64_t cores = plan->one_core ? 1 : params.core.count;
+  for (GridBox& box : share_grid(plan->grid, std::array<std::size_t, 3>{0, 1, 2}, cores)) {
+    auto body = std::make_unique<TritonBody>(
+        exec::Interpreter::make(*prepared, launch, memory, {values}), plan->streams);
+    auto windows = windows_of(*plan, launch, memory, *body);
+    out.cores.push_back(
+        {std::make_unique<WindowSet>(std::move(windows), std::move(box)), std::move(body)});
   }
   Expected<Program> program = compile(std::move(*plan), params.core);
   if (!program) return fail(program.error());

@@ -79,10 +79,20 @@ std::vector<std::string> Machine::unsupported(const kernel::Module& module) cons
   return out;
 }
 
+/// A TTIR text leaves open how many buffers the loads of its loops have.
+Expected<kernel::Module> with_stages(kernel::Module module, const run::Schedule& schedule) {
+  if (module.form != kernel::Form::kTtir) return module;
+  kernel::Context& c = *module.context;
+  module.op->attrs.emplace_back(kStagesAttribute,
+                                c.integer(schedule.num_stages, c.scalar(kernel::DType::kI32)));
+  return module;
+}
+
 run::Family family() {
   run::Family f;
   f.name = "tpu";
   f.forms = {kernel::Form::kMosaic, kernel::Form::kTtir};
+  f.compile = with_stages;
   f.create = create;
   f.traces = true;
   f.params = document_params;

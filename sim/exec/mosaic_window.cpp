@@ -37,6 +37,11 @@ bool writes_any(const kernel::Block& block, std::unordered_set<const Value*>& vi
 
 }  // namespace
 
+bool writes_to(const kernel::Block& block, const Value& memref) {
+  std::unordered_set<const Value*> views{&memref};
+  return writes_any(block, views);
+}
+
 Expected<MosaicWindow> MosaicWindow::make(std::shared_ptr<const kernel::Module> module,
                                           const kernel::Function& function, std::size_t argument,
                                           kernel::Attr params, DeviceMemory& memory,
@@ -50,8 +55,7 @@ Expected<MosaicWindow> MosaicWindow::make(std::shared_ptr<const kernel::Module> 
   w.memory_ = &memory;
   w.tensor_ = &tensor;
   w.shape_.assign(memref.type->shape.begin(), memref.type->shape.end());
-  std::unordered_set<const Value*> views{&memref};
-  w.output_ = writes_any(function.entry(), views);
+  w.output_ = writes_to(function.entry(), memref);
   const auto refuse = [&](std::string why) {
     return fail(w.where_, fmt::format("window '{}': {}", w.name_, why));
   };

@@ -11,6 +11,9 @@
 
 namespace xpusim::exec {
 
+/// Whether a block, or one inside it, writes to a memref or a part of it.
+bool writes_to(const kernel::Block& block, const kernel::Value& memref);
+
 /// A tensor cut in blocks that the window's transform picks; the whole tensor where it has none.
 /// Holds one block (`synchronous`) or two. Blocks that stick out of the tensor are clipped to it.
 class MosaicWindow {

@@ -52,8 +52,11 @@ class Lowering {
   }
 
   void control(const TileOp& op, const std::vector<PlacedRegion>& regions) {
-    if (op.kind == TileOp::Kind::kStartDma) return mark(Opcode::kStartDma, 0, op.line);
-    if (op.kind == TileOp::Kind::kWaitDma) return mark(Opcode::kWaitDma, 0, op.line);
+    if (op.kind == TileOp::Kind::kStartDma) {
+      return mark(Opcode::kStartDma, op.site, op.line, op.ahead);
+    }
+    if (op.kind == TileOp::Kind::kWaitDma)
+      return mark(Opcode::kWaitDma, op.site, op.line, op.ahead);
     if (op.kind == TileOp::Kind::kFor) {
       const Opcode begin = op.trips >= 0 ? Opcode::kLoop : Opcode::kLoopBySite;
       mark(begin, op.trips >= 0 ? op.trips : op.site, op.line);
@@ -70,10 +73,11 @@ class Lowering {
     mark(Opcode::kEndIf, 0, op.line);
   }
 
-  void mark(Opcode op, std::int64_t value, std::uint32_t line) {
+  void mark(Opcode op, std::int64_t value, std::uint32_t line, std::int32_t ahead = 0) {
     Instruction i;
     i.op = op;
     i.value = value;
+    i.ahead = ahead;
     writer_.bundle(i, line);
   }
 

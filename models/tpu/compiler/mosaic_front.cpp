@@ -283,40 +283,6 @@ void MosaicFront::alias(const Op& o) {
   buffers_[o.result()->id] = buffers_[o.operands[0]->id];
 }
 
-/// A part of a memref: an offset, computed by the scalar unit.
-void MosaicFront::slice(const Op& o) {
-  buffers_[o.result()->id] = buffers_[o.operands[0]->id];
-  for (std::size_t i = 1; i < o.operands.size(); ++i) {
-    if (!constant_of(*o.operands[i])) {
-      build_.scalar_op(Opcode::kSMul, {}, build_.scalar(Element::kI32));
-    }
-  }
-}
-
-/// A copy that the kernel starts itself: its descriptor is written to SMEM.
-void MosaicFront::start_dma(const Op& o) {
-  if (o.operand_of(4)) return refuse(o, "copies to other chips are not modelled");
-  constexpr int kDescriptorWords = 4;
-  for (int i = 0; i < kDescriptorWords; ++i) build_.scalar_op(Opcode::kSStore, {}, kNoValue);
-  TileOp op;
-  op.kind = TileOp::Kind::kStartDma;
-  build_.control(std::move(op));
-}
-
-void MosaicFront::wait_dma(const Op&) {
-  TileOp op;
-  op.kind = TileOp::Kind::kWaitDma;
-  build_.control(std::move(op));
-}
-
-/// A semaphore of the core's own, which only the core itself counts up and down: a scalar
-/// instruction each.
-void MosaicFront::semaphore(const Op& o) {
-  const ValueId result = o.results.empty() ? kNoValue : build_.scalar(Element::kI32);
-  if (result != kNoValue) set(*o.result(), result);
-  build_.scalar_op(result == kNoValue ? Opcode::kSStore : Opcode::kSLoad, {}, result);
-}
-
 void MosaicFront::nothing(const Op&) {}
 
 MosaicFront::Handler MosaicFront::handler(std::string_view name) {
@@ -345,10 +311,14 @@ MosaicFront::Handler MosaicFront::handler(std::string_view name) {
       {"tpu.memref_squeeze", &MosaicFront::alias},
       {"tpu.enqueue_dma", &MosaicFront::start_dma},
       {"tpu.wait_dma2", &MosaicFront::wait_dma},
+      {"tpu.wait_dma", &MosaicFront::wait_dma},
       {"tpu.sem_signal", &MosaicFront::semaphore},
       {"tpu.sem_wait", &MosaicFront::semaphore},
       {"tpu.sem_read", &MosaicFront::semaphore},
       {"tpu.sem_alloc", &MosaicFront::nothing},
+      {"memref.alloca", &MosaicFront::allocate},
+      {"tpu.region", &MosaicFront::region},
+      {"tpu.yield", &MosaicFront::nothing},
       {"scf.for", &MosaicFront::for_loop},
       {"scf.if", &MosaicFront::if_else},
       {"scf.yield", &MosaicFront::nothing},

@@ -58,6 +58,8 @@ class MosaicFront {
   void start_dma(const kernel::Op& op);
   void wait_dma(const kernel::Op& op);
   void semaphore(const kernel::Op& op);
+  void allocate(const kernel::Op& op);
+  void region(const kernel::Op& op);
   void for_loop(const kernel::Op& op);
   void if_else(const kernel::Op& op);
   void yield_to(const kernel::Block& block, const std::vector<std::uint16_t>& carried);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "models/tpu/compiler/mosaic_front.h"
+#include "sim/exec/mosaic_window.h"
 
 namespace xpusim::tpu {
 namespace {
@@ -15,20 +16,6 @@ using kernel::Value;
 bool in_space(const Value& memref, std::string_view space) {
   const kernel::Attr a = memref.type->memory_space;
   return a && a->text.find(space) != std::string::npos;
-}
-
-bool stores_to(const kernel::Block& block, const Value& memref) {
-  return std::any_of(block.ops.begin(), block.ops.end(), [&](const auto& op) {
-    const bool store = op->name() == "tpu.vector_store" || op->name() == "vector.store";
-    if (store &&
-        std::find(op->operands.begin(), op->operands.end(), &memref) != op->operands.end()) {
-      return true;
-    }
-    return std::any_of(op->regions.begin(), op->regions.end(), [&](const auto& region) {
-      return std::any_of(region->blocks.begin(), region->blocks.end(),
-                         [&](const auto& inner) { return stores_to(*inner, memref); });
-    });
-  });
 }
 
 /// The scalar instructions of a transform, of the address that follows from it (a multiply and an
@@ -45,7 +32,7 @@ std::int64_t window_scalar_ops(const kernel::Function* transform, std::size_t ra
 }  // namespace
 
 bool MosaicFront::is_stored(const Value& memref) const {
-  return stores_to(function_.entry(), memref);
+  return exec::writes_to(function_.entry(), memref);
 }
 
 std::uint16_t MosaicFront::add_buffer(const Value& memref, const Extent& e, Element element,

@@ -4,7 +4,7 @@
 //     fetch the blocks of the first step
 //     for every step of the grid:
 //       start to fetch the next step's blocks, where they differ
-//       wait for this step's blocks
+//       wait for this step's blocks (and fetch those that only they tell the place of)
 //       body
 //       start to write back the outputs whose next block differs
 //       wait for the write-backs of the step before
@@ -30,9 +30,14 @@ class PipelineWriter {
     }
     mark(Opcode::kGrid, 0);
     for (std::size_t w = 0; w < plan_.windows.size(); ++w) {
-      if (!plan_.windows[w].output) fetch(w, ahead(w) ? 1 : 0);
+      const WindowPlan& window = plan_.windows[w];
+      if (!window.output && !window.dependent) fetch(w, ahead(w) ? 1 : 0);
     }
-    each(Opcode::kWaitIn, false);
+    wait_for_inputs(false);
+    for (std::size_t w = 0; w < plan_.windows.size(); ++w) {
+      if (!plan_.windows[w].output && plan_.windows[w].dependent) fetch(w, 0);
+    }
+    wait_for_inputs(true);
     mark(Opcode::kBody, 0);
     if (Expected<void> body = lower(plan_.function, core_, program_); !body) return body;
     for (std::size_t w = 0; w < plan_.windows.size(); ++w) {
@@ -40,9 +45,9 @@ class PipelineWriter {
       scalar_work(plan_.windows[w]);
       window(Opcode::kWriteBack, w);
     }
-    each(Opcode::kWaitOut, true);
+    for_outputs(Opcode::kWaitOut);
     mark(Opcode::kEndGrid, 0);
-    each(Opcode::kDrain, true);
+    for_outputs(Opcode::kDrain);
     mark(Opcode::kHalt, 0);
     return link(program_, program_.name);
   }
@@ -55,9 +60,15 @@ class PipelineWriter {
     scalar_work(plan_.windows[w]);
     window(Opcode::kFetch, w, ahead);
   }
-  void each(Opcode op, bool outputs) {
+  void wait_for_inputs(bool dependent) {
     for (std::size_t w = 0; w < plan_.windows.size(); ++w) {
-      if (plan_.windows[w].output == outputs) window(op, w);
+      const WindowPlan& p = plan_.windows[w];
+      if (!p.output && p.dependent == dependent) window(Opcode::kWaitIn, w);
+    }
+  }
+  void for_outputs(Opcode op) {
+    for (std::size_t w = 0; w < plan_.windows.size(); ++w) {
+      if (plan_.windows[w].output) window(op, w);
     }
   }
   void window(Opcode op, std::size_t w, std::int32_t ahead = 0) {

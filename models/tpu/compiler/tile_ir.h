@@ -47,7 +47,7 @@ struct TileOp {
     kScalar,    ///< one scalar instruction
     kFor,       ///< regions[0] `trips` times, or as often as the step's execution decided
     kIf,        ///< regions[0] or regions[1], as the step's execution decided
-    kStartDma,  ///< a DMA of the kernel's own
+    kStartDma,  ///< a DMA of the kernel's own (`site` 0), or those of stream `site` - 1
     kWaitDma,   ///< a wait for one
   } kind = Kind::kCompute;
   enum class Axis : std::uint8_t { kColumns, kRows, kBoth } axis = Axis::kColumns;
@@ -67,7 +67,8 @@ struct TileOp {
   bool spread_lanes = false;  ///< a column of the buffer that is spread over all lanes
 
   std::int64_t trips = -1;  ///< kFor: -1 as `site` says
-  std::uint32_t site = 0;   ///< kFor, kIf
+  std::uint32_t site = 0;   ///< kFor, kIf; kStartDma, kWaitDma
+  std::int32_t ahead = 0;   ///< kStartDma: how many of a stream may be under way or unread
   std::vector<TileRegion> regions;
   std::uint32_t line = 0;  ///< into Program::lines
 };

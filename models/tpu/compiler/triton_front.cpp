@@ -13,25 +13,14 @@ using kernel::Value;
 
 bool is_tensor(const Value& v) { return v.type->kind == TypeKind::kTensor; }
 
-/// arith.cmpi predicates, as MLIR numbers them.
-enum Predicate : std::int64_t { kEq, kNe, kSlt, kSle, kSgt, kSge, kUlt, kUle, kUgt, kUge };
-
-std::int64_t predicate_of(const Op& op) {
-  const kernel::Attr a = op.attr("predicate");
-  if (!a) return -1;
-  if (a->kind == kernel::AttrKind::kInteger) return a->integer;
-  static constexpr std::array<std::string_view, 10> kNames = {"eq",  "ne",  "slt", "sle", "sgt",
-                                                              "sge", "ult", "ule", "ugt", "uge"};
-  const std::string_view text = a->string.empty() ? std::string_view(a->text) : a->string;
-  const auto it = std::find(kNames.begin(), kNames.end(), text);
-  return it == kNames.end() ? -1 : it - kNames.begin();
-}
-
 }  // namespace
 
-TritonFront::TritonFront(const exec::Launch& launch, const CoreParams& core)
+TritonFront::TritonFront(const exec::Launch& launch, const exec::Prepared& prepared,
+                         const CoreParams& core)
     : launch_(launch),
+      prepared_(prepared),
       function_(*launch.function),
+      values_(function_),
       lines_(plan_.program),
       build_(plan_.function, core) {
   plan_.program.name = launch.function->name;
@@ -40,8 +29,14 @@ TritonFront::TritonFront(const exec::Launch& launch, const CoreParams& core)
 }
 
 Expected<KernelPlan> TritonFront::run() {
-  arguments();
-  for (const auto& o : function_.entry().ops) op(*o);
+  block(function_.entry());
+  for (std::size_t s = 0; s < plan_.streams.size(); ++s) {
+    if (!plan_.streams[s].output) continue;
+    TileOp drain;
+    drain.kind = TileOp::Kind::kWaitDma;
+    drain.site = static_cast<std::uint32_t>(s) + 1;
+    build_.control(std::move(drain));
+  }
   if (problems_.has_errors()) return fail(std::move(problems_));
   return std::move(plan_);
 }
@@ -50,206 +45,184 @@ void TritonFront::refuse(const Op& op, std::string reason) {
   problems_.error(op.line(), fmt::format("'{}': {}", op.name(), reason));
 }
 
-void TritonFront::arguments() {
-  for (std::size_t a = 0; a < function_.arg_count(); ++a) {
-    const Value& v = *function_.entry().args[a];
-    if (a >= launch_.args.size()) continue;
-    const exec::Argument& argument = launch_.args[a];
-    if (argument.kind == exec::Argument::Kind::kFloat) {
-      known(v).data = build_.scalar(Element::kF32);
-      continue;
-    }
-    AffineForm f;
-    if (argument.kind == exec::Argument::Kind::kPointer) {
-      f.pointer = static_cast<std::int32_t>(a);
-    } else {
-      f.base = argument.bits;
-    }
-    known(v).form = f;
-  }
-}
-
-VregGrid TritonFront::grid_of(const kernel::TypeData& type) {
+VregGrid TritonFront::grid_of(const kernel::TypeData& type, Layout layout, Element e) {
+  const auto& s = type.shape;
   const std::int64_t per_register = kLanes * kSublanes;
-  if (type.shape.size() <= 1) return {1, (type.count() + per_register - 1) / per_register};
-  return vreg_grid(type.shape[0], type.shape[1], element_of(type.dtype));
+  switch (layout) {
+    case Layout::kUniform:
+      return {};
+    case Layout::kFlat:
+      return {1, (type.count() + per_register - 1) / per_register};
+    case Layout::kColumn:
+      return vreg_grid(s[0], 1, e);
+    case Layout::kRow:
+      return vreg_grid(1, s[0], e);
+    case Layout::kTransposed:
+      return vreg_grid(s[1], s[0], e);
+    case Layout::kTiled:
+      return vreg_grid(s[0], s[1], e);
+  }
+  return {};
 }
 
-TritonFront::Layout TritonFront::layout_of(const kernel::TypeData& type) {
-  if (type.kind != TypeKind::kTensor) return Layout::kUniform;
-  return type.shape.size() <= 1 ? Layout::kFlat : Layout::kTiled;
+TritonFront::Layout TritonFront::natural(const kernel::TypeData& type) {
+  if (type.kind != TypeKind::kTensor || type.shape.empty()) return Layout::kUniform;
+  return type.shape.size() == 1 ? Layout::kFlat : Layout::kTiled;
 }
 
+Element TritonFront::element(const Value& v, const Op& o) {
+  const Element e = element_of(v.type->dtype);
+  if (e == Element::kNone && is_tensor(v)) {
+    refuse(o, fmt::format("the TPU's vector unit has no {}", kernel::name(v.type->dtype)));
+    return Element::kF32;
+  }
+  return e;
+}
+
+void TritonFront::block(const kernel::Block& b) {
+  for (const auto& o : b.ops) op(*o);
+}
+
+/// Ops whose results stay addresses, masks and indices are no instructions of the vector unit.
 void TritonFront::op(const Op& o) {
   build_.at_line(lines_.line(o.line()));
-  if (affine_arithmetic(o)) return;
-  if (Handler h = handler(o.name())) return (this->*h)(o);
+  for (const auto& r : o.results) {
+    if (r->type->is_shaped() && r->type->shape.size() > 2 && values_.is_needed(*r)) {
+      return refuse(o, "tiles of more than two dimensions are not modelled");
+    }
+  }
+  const Handler h = handler(o.name());
+  const bool walks = !o.regions.empty() && o.name() != "tt.reduce";
+  const bool touches = o.name() == "tt.load" || o.name() == "tt.store" ||
+                       o.name() == "tt.atomic_rmw" || o.results.empty();
+  if (h && (walks || touches)) return (this->*h)(o);
+  if (!h && !elementwise_handler(o.name())) {
+    if (const std::string why = refuse_triton(o); !why.empty()) return refuse(o, why);
+  }
+  if (o.results.empty() || !values_.is_needed(*o.result()) || is_index(*o.result())) return;
+  if (h) return (this->*h)(o);
   if (elementwise_handler(o.name())) return elementwise(o);
-  refuse(o, refuse_triton(o));
+  refuse(o, "the vector unit has no code for it");
 }
 
-/// Integer arithmetic whose result is still affine costs nothing here: it becomes the address of a
-/// window.
-bool TritonFront::affine_arithmetic(const Op& o) {
-  if (o.operands.size() != 2 || o.results.size() != 1) return false;
-  const auto &a = known(*o.operands[0]).form, &b = known(*o.operands[1]).form;
-  if (!a || !b) return false;
-  std::optional<AffineForm> r;
-  if (o.name() == "arith.addi" || o.name() == "tt.addptr") r = add(*a, *b);
-  if (o.name() == "arith.subi") r = add(*a, *b, -1);
-  if (o.name() == "arith.muli") r = multiply(*a, *b);
-  if (!r) return false;
-  known(*o.result()).form = r;
-  return true;
+/// Indices, and what is compared of them: they follow from lane numbers.
+bool TritonFront::is_index(const Value& v) const {
+  return !values_.is_loaded(v) && kernel::is_integer(v.type->dtype);
 }
 
 void TritonFront::elementwise(const Op& o) {
-  std::vector<ValueId> operands;
   Layout layout = Layout::kUniform;
   for (const Value* v : o.operands) {
-    operands.push_back(data(*v, o));
-    const Layout own = known(*v).layout;
-    if (layout != Layout::kUniform && own != Layout::kUniform && own != layout &&
-        layout != Layout::kTiled && own != Layout::kTiled) {
-      return refuse(o, "its operands lie differently over the lanes; moving them is not modelled");
-    }
+    if (is_index(*v)) continue;
+    const Layout own = (get(*v, o), known(*v).layout);
+    if (own == Layout::kUniform) continue;
     if (layout == Layout::kUniform || own == Layout::kTiled) layout = own;
   }
-  const Element e = element_of(o.result()->type->dtype);
-  if (e == Element::kNone && is_tensor(*o.result())) {
-    return refuse(
-        o, fmt::format("the TPU's vector unit has no {}", kernel::name(o.result()->type->dtype)));
+  if (layout == Layout::kUniform) layout = natural(*o.result()->type);
+  std::vector<ValueId> operands;
+  for (const Value* v : o.operands) operands.push_back(get(*v, o, layout));
+  const Element e = element(*o.result(), o);
+  known(*o.result()) = {elementwise_handler(o.name())(build_, operands, e), layout};
+  if (build_.is_uniform(known(*o.result()).data)) known(*o.result()).layout = Layout::kUniform;
+}
+
+/// The value in registers. A tile that lies otherwise is moved where a transpose does it.
+ValueId TritonFront::get(const Value& v, const Op& o, Layout want) {
+  const bool scalar = !is_tensor(v);
+  if (is_index(v)) return index_tile(v, want);
+  Known& k = known(v);
+  if (k.data == kNoValue) k.data = build_.scalar(element_of(v.type->dtype));  // an argument
+  if (scalar || want == Layout::kUniform || k.layout == want || build_.is_uniform(k.data)) {
+    return k.data;
   }
-  known(*o.result()).data = elementwise_handler(o.name())(build_, operands, e);
-  known(*o.result()).layout = layout;
+  if (build_.value(k.data).grid.count() > 1) {
+    refuse(o, "its operands lie differently over the lanes; moving them is not modelled");
+  }
+  return k.data;
+}
+
+/// An index or a mask of one: lane numbers and an offset, and a comparison.
+ValueId TritonFront::index_tile(const Value& v, Layout layout) {
+  if (!is_tensor(v)) return build_.scalar(Element::kI32);
+  if (layout == Layout::kUniform) layout = natural(*v.type);
+  const kernel::Attr value = v.def ? v.def->attr("value") : nullptr;
+  if (value && (value->splat || value->ints.size() == 1)) return build_.constant(Element::kI32);
+  const VregGrid grid = grid_of(*v.type, layout, Element::kI32);
+  const ValueId lane = build_.generate(Opcode::kVLaneId, Element::kI32, grid);
+  const ValueId offset = build_.scalar(Element::kI32);
+  if (v.type->dtype == kernel::DType::kI1) {
+    return build_.compare(Opcode::kVCompare, Element::kI32, {lane, offset});
+  }
+  return build_.compute(Opcode::kVAdd, Element::kI32, {lane, offset});
 }
 
 void TritonFront::constant(const Op& o) {
   const kernel::Attr value = o.attr("value");
-  const kernel::DType dtype = o.result()->type->dtype;
-  std::optional<std::int64_t> integer;
-  if (value && value->kind == kernel::AttrKind::kInteger) integer = value->integer;
-  if (value && value->kind == kernel::AttrKind::kBool) integer = value->integer;
-  if (value && value->kind == kernel::AttrKind::kDenseElements) {
-    if (!value->splat && value->ints.size() > 1) {
-      return refuse(o, "only constants that are the same in every lane can be made without VMEM");
-    }
-    if (!value->ints.empty()) integer = value->ints[0];
+  if (value && value->kind == kernel::AttrKind::kDenseElements && !value->splat &&
+      value->ints.size() > 1) {
+    return refuse(o, "only constants that are the same in every lane can be made without VMEM");
   }
-  if (kernel::is_integer(dtype) && integer) {
-    AffineForm f;
-    f.base = *integer;
-    f.element.resize(o.result()->type->shape.size(), 0);
-    known(*o.result()).form = f;
-  } else {
-    known(*o.result()).data = build_.constant(element_of(dtype));
-  }
+  known(*o.result()) = {build_.constant(element(*o.result(), o)), Layout::kUniform};
 }
 
-void TritonFront::program_id(const Op& o) {
-  AffineForm f;
-  const kernel::Attr axis = o.attr("axis");
-  std::int64_t k = axis ? axis->integer : 0;
-  if (axis && (axis->text == "y" || axis->string == "y")) k = 1;
-  if (axis && (axis->text == "z" || axis->string == "z")) k = 2;
-  if (k < 0 || k > 2) return refuse(o, "a grid has three dimensions");
-  f.program[static_cast<std::size_t>(k)] = 1;
-  known(*o.result()).form = f;
-}
-
-void TritonFront::make_range(const Op& o) {
-  AffineForm f;
-  f.base = o.int_attr("start");
-  f.element = {1};
-  known(*o.result()).form = f;
-}
-
-void TritonFront::splat(const Op& o) {
+/// What does not change how its operand lies.
+void TritonFront::same(const Op& o) {
+  get(*o.operands[0], o);
   known(*o.result()) = known(*o.operands[0]);
-  if (known(*o.result()).form) {
-    known(*o.result()).form->element.resize(o.result()->type->shape.size(), 0);
-  }
 }
 
 void TritonFront::expand_dims(const Op& o) {
+  get(*o.operands[0], o);
   const Known from = known(*o.operands[0]);
-  const auto axis = static_cast<std::size_t>(o.int_attr("axis"));
-  const auto insert = [&](AffineForm f) {
-    f.element.resize(o.operands[0]->type->shape.size(), 0);
-    f.element.insert(f.element.begin() + static_cast<std::ptrdiff_t>(axis), 0);
-    return f;
-  };
+  const std::int64_t axis = o.int_attr("axis");
+  const bool column = from.layout == Layout::kColumn && axis == 1;
+  const bool row = from.layout == Layout::kRow && axis == 0;
+  known(*o.result()) = {from.data, column || row ? Layout::kTiled : from.layout};
+  if (!column && !row && from.layout != Layout::kUniform) {
+    refuse(o,
+           "making rows or columns of a flat tile moves data between lanes, which is not modelled");
+  }
+}
+
+/// A tile that lies transposed already is only called so.
+void TritonFront::transpose(const Op& o) {
+  const Value& from = *o.operands[0];
+  get(from, o);
+  const Layout layout = known(from).layout;
   Known& to = known(*o.result());
-  if (from.form) {
-    to.form = insert(*from.form);
-  } else if (from.mask) {
-    to.mask.emplace();
-    for (const AffineForm& f : from.mask->below) to.mask->below.push_back(insert(f));
-  } else {
-    to = from;
-    const bool column = from.layout == Layout::kColumn && axis == 1;
-    const bool row = from.layout == Layout::kRow && axis == 0;
-    if (!column && !row && from.layout != Layout::kUniform) {
-      refuse(o,
-             "making rows or columns of a flat tile moves data between lanes, which is not "
-             "modelled");
-    }
+  if (layout == Layout::kTiled) to = {known(from).data, Layout::kTransposed};
+  if (layout == Layout::kTransposed) to = {known(from).data, Layout::kTiled};
+  if (layout == Layout::kUniform) to = known(from);
+}
+
+void TritonFront::reduce(const Op& o) {
+  static const std::vector<std::pair<std::string_view, Opcode>> kCombiners = {
+      {"arith.addf", Opcode::kVAdd},    {"arith.maximumf", Opcode::kVMax},
+      {"arith.maxnumf", Opcode::kVMax}, {"arith.minimumf", Opcode::kVMin},
+      {"arith.minnumf", Opcode::kVMin}, {"arith.addi", Opcode::kVAdd},
+      {"arith.maxsi", Opcode::kVMax},   {"arith.minsi", Opcode::kVMin},
+      {"arith.mulf", Opcode::kVMul}};
+  const kernel::Block& body = *o.regions[0]->blocks[0];
+  const auto found = std::find_if(kCombiners.begin(), kCombiners.end(), [&](const auto& c) {
+    return body.ops.size() == 2 && body.ops[0]->name() == c.first;
+  });
+  if (o.operands.size() != 1 || found == kCombiners.end()) {
+    return refuse(o, "only reductions of one tile by one sum, maximum, minimum or product");
   }
-}
-
-/// What changes neither an address nor a mask; data is converted.
-void TritonFront::same(const Op& o) {
-  const Known& from = known(*o.operands[0]);
-  if (!from.form && !from.mask && elementwise_handler(o.name())) return elementwise(o);
-  known(*o.result()) = Known(from);
-}
-
-/// Comparisons of affine values are masks: below zero where they hold.
-void TritonFront::compare(const Op& o) {
-  const auto &a = known(*o.operands[0]).form, &b = known(*o.operands[1]).form;
-  if (!a || !b) return elementwise(o);
-  const std::int64_t p = predicate_of(o);
-  const bool less = p == kSlt || p == kSle || p == kUlt || p == kUle;
-  const bool greater = p == kSgt || p == kSge || p == kUgt || p == kUge;
-  std::optional<AffineForm> f = less ? add(*a, *b, -1) : greater ? add(*b, *a, -1) : std::nullopt;
-  if (!f) return elementwise(o);
-  if (p == kSle || p == kSge || p == kUle || p == kUge) f->base -= 1;
-  known(*o.result()).mask = AffineMask{{*f}};
-}
-
-void TritonFront::both(const Op& o) {
-  const auto &a = known(*o.operands[0]).mask, &b = known(*o.operands[1]).mask;
-  if (!a || !b) return elementwise(o);
-  AffineMask m = *a;
-  m.below.insert(m.below.end(), b->below.begin(), b->below.end());
-  known(*o.result()).mask = std::move(m);
-}
-
-/// A value as data in registers; what was only an address or a mask so far is computed now.
-ValueId TritonFront::data(const Value& v, const Op& op) {
-  Known& k = known(v);
-  if (k.data != kNoValue) return k.data;
-  const VregGrid grid = grid_of(*v.type);
-  if (k.form && k.form->pointer >= 0) {
-    refuse(op, "addresses as data are not modelled");
-  } else if (k.form && k.form->is_constant()) {
-    k.data = build_.constant(element_of(v.type->dtype));
-    return k.data;
-  } else if (k.form && !is_tensor(v)) {
-    k.data = build_.scalar(Element::kI32);
-    build_.scalar_op(Opcode::kSAdd, {}, k.data);
-    return k.data;
-  }
-  if (!is_tensor(v) || (!k.form && !k.mask)) {
-    k.data = build_.scalar(Element::kI32);
-    return k.data;
-  }
-  const ValueId lane = build_.generate(Opcode::kVLaneId, Element::kI32, grid);
-  const ValueId offset = build_.scalar(Element::kI32);
-  k.layout = layout_of(*v.type);
-  k.data = k.mask ? build_.compare(Opcode::kVCompare, Element::kI32, {lane, offset})
-                  : build_.compute(Opcode::kVAdd, Element::kI32, {lane, offset});
-  return k.data;
+  const Value& from = *o.operands[0];
+  const std::int64_t axis = o.int_attr("axis");
+  const bool flat = from.type->shape.size() == 1;
+  ValueId v = get(from, o, flat ? Layout::kUniform : Layout::kTiled);
+  const Layout have = flat ? known(from).layout : Layout::kTiled;
+  TileOp::Axis over = axis == 1 ? TileOp::Axis::kColumns : TileOp::Axis::kRows;
+  if (flat) over = TileOp::Axis::kBoth;
+  TileOp op;
+  op.grid = flat ? build_.value(v).grid : grid_of(*from.type, have, element(from, o));
+  op.operands[0] = v;
+  known(*o.result()) = {build_.reduce(found->second, element(from, o), over, std::move(op)),
+                        flat        ? Layout::kUniform
+                        : axis == 1 ? Layout::kColumn
+                                    : Layout::kRow};
 }
 
 void TritonFront::nothing(const Op&) {}
@@ -257,21 +230,17 @@ void TritonFront::nothing(const Op&) {}
 TritonFront::Handler TritonFront::handler(std::string_view name) {
   static const std::vector<std::pair<std::string_view, Handler>> kHandlers = {
       {"arith.constant", &TritonFront::constant},
-      {"arith.cmpi", &TritonFront::compare},
-      {"arith.andi", &TritonFront::both},
-      {"arith.extsi", &TritonFront::same},
-      {"arith.extui", &TritonFront::same},
-      {"arith.trunci", &TritonFront::same},
-      {"arith.index_cast", &TritonFront::same},
-      {"tt.get_program_id", &TritonFront::program_id},
-      {"tt.make_range", &TritonFront::make_range},
-      {"tt.splat", &TritonFront::splat},
+      {"tt.splat", &TritonFront::same},
       {"tt.expand_dims", &TritonFront::expand_dims},
       {"tt.broadcast", &TritonFront::same},
-      {"tt.addptr", &TritonFront::nothing},  // an address that is not affine: its use is refused
+      {"tt.trans", &TritonFront::transpose},
       {"tt.load", &TritonFront::load},
       {"tt.store", &TritonFront::store},
+      {"tt.atomic_rmw", &TritonFront::atomic},
       {"tt.reduce", &TritonFront::reduce},
+      {"scf.for", &TritonFront::for_loop},
+      {"scf.if", &TritonFront::if_else},
+      {"scf.yield", &TritonFront::nothing},
       {"tt.return", &TritonFront::nothing},
   };
   const auto it = std::find_if(kHandlers.begin(), kHandlers.end(),
@@ -281,17 +250,19 @@ TritonFront::Handler TritonFront::handler(std::string_view name) {
 
 std::string refuse_triton(const Op& op) {
   if (elementwise_handler(op.name()) || TritonFront::handler(op.name())) return "";
-  if (op.name() == "tt.reduce.return") return "";
-  if (op.name() == "tt.dot") return "the matrix unit is not modelled";
-  if (op.name().substr(0, 4) == "scf." || op.name().substr(0, 3) == "cf.") {
-    return "windows follow the grid alone; loops and branches of a Triton program are not modelled "
-           "on the TPU";
+  static constexpr std::array<std::string_view, 9> kIndexOps = {
+      "tt.get_program_id", "tt.get_num_programs", "tt.make_range", "tt.addptr",  "tt.reduce.return",
+      "arith.divsi",       "arith.remsi",         "arith.divui",   "arith.remui"};
+  if (std::find(kIndexOps.begin(), kIndexOps.end(), op.name()) != kIndexOps.end()) return "";
+  if (op.name() == "scf.while" || op.name().substr(0, 3) == "cf.") {
+    return "loops whose end depends on data are not modelled on the TPU";
   }
   return "this TPU model has no code for it";
 }
 
-Expected<KernelPlan> plan_triton(const exec::Launch& launch, const CoreParams& core) {
-  return TritonFront(launch, core).run();
+Expected<KernelPlan> plan_triton(const exec::Launch& launch, const exec::Prepared& prepared,
+                                 const CoreParams& core) {
+  return TritonFront(launch, prepared, core).run();
 }
 
 }  // namespace xpusim::tpu

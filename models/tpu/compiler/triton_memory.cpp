@@ -1,8 +1,9 @@
-// Loads, stores and reductions of a Triton program on the TPU.
+// Loads, stores and atomics of a Triton program on the TPU: windows, and streams of DMAs in loops.
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "models/tpu/compiler/triton_front.h"
 
@@ -12,166 +13,238 @@ namespace {
 using kernel::Op;
 using kernel::Value;
 
-/// Scalar instructions a window and step: a multiply and an add for each term of the address, the
-/// limits of the mask, and the four words of a descriptor.
-std::int64_t window_scalar_ops(const AffineWindow& w) {
-  std::int64_t terms = 0;
-  for (std::int64_t c : w.pointer.program) terms += c != 0;
-  return 2 * terms + 3 * static_cast<std::int64_t>(w.mask.below.size()) + 4;
+constexpr std::int64_t kDescriptorWords = 4;
+
+/// Ops that give an address another value, not only another shape.
+bool changes_address(std::string_view op) {
+  return op.substr(0, 6) == "arith." && op != "arith.constant" && op != "arith.extsi";
 }
 
-/// Why a mask cannot cut a window to a box, or "".
-std::string mask_problem(const AffineMask& mask) {
-  for (const AffineForm& f : mask.below) {
-    if (std::count_if(f.element.begin(), f.element.end(), [](auto s) { return s != 0; }) > 1) {
-      return "its mask mixes the tile's dimensions, so that it is no box";
-    }
-  }
-  return "";
+/// Instructions of the scalar unit that an address or mask asks for: one an op on the way to it,
+/// whatever the op's shape, since a descriptor holds a base, strides and limits.
+void count_ops(const Value& v, std::set<const Op*>& seen, std::int64_t& count) {
+  if (!v.def || !seen.insert(v.def).second || !v.def->regions.empty()) return;
+  if (changes_address(v.def->name()) || v.def->name() == "tt.addptr") ++count;
+  if (v.def->name() == "tt.load") return;
+  for (const Value* operand : v.def->operands) count_ops(*operand, seen, count);
 }
 
 }  // namespace
 
-std::optional<std::uint16_t> TritonFront::window(const Op& o, const Value& pointer,
-                                                 const Value* mask, bool output) {
-  const Known& p = known(pointer);
-  const kernel::TypeData& type = *pointer.type;
-  if (!p.form || p.form->pointer < 0) {
-    refuse(o,
-           "its addresses are not affine in the program's number and the element's coordinates, "
-           "so that no DMA window can fetch them");
-    return std::nullopt;
+/// The argument that a pointer comes from.
+std::size_t TritonFront::tensor_of(const Value& pointer) const {
+  const Value* v = &pointer;
+  while (true) {
+    if (v->def && v->def->name() != "scf.for" && !v->def->operands.empty()) {
+      v = v->def->operands[v->def->name() == "arith.select" ? 1 : 0];
+      continue;
+    }
+    const Op* loop = v->def;
+    std::size_t i = v->index;
+    if (!loop && v->owner && v->owner->parent) {
+      loop = v->owner->parent->parent;
+      if (v->index == 0) break;
+      --i;
+    }
+    if (!loop || loop->name() != "scf.for" || 3 + i >= loop->operands.size()) break;
+    v = loop->operands[3 + i];
   }
-  if (mask && !known(*mask).mask && !known(*mask).form) {
-    refuse(o,
-           "its mask depends on data; only masks that cut the tile to a box can become a window");
-    return std::nullopt;
+  const auto& args = function_.entry().args;
+  const auto at =
+      std::find_if(args.begin(), args.end(), [&](const auto& a) { return a.get() == v; });
+  return at == args.end() ? args.size() : static_cast<std::size_t>(at - args.begin());
+}
+
+bool TritonFront::is_gather(const Op& o) const {
+  return std::any_of(o.operands.begin(), o.operands.end(), [&](const Value* v) {
+    const bool address = v == o.operands[0] || v->type->dtype == kernel::DType::kI1;
+    return address && values_.is_loaded(*v);
+  });
+}
+
+/// The scalar instructions of its descriptors: gathered rows have one each, and an index to load.
+std::int64_t TritonFront::address_ops(const Op& o) const {
+  std::set<const Op*> seen;
+  std::int64_t ops = 0;
+  for (const Value* v : o.operands) {
+    const bool mask = v->type->dtype == kernel::DType::kI1;
+    if (v == o.operands[0] || mask) count_ops(*v, seen, ops);
   }
-  AffineWindow w;
-  w.pointer = *p.form;
-  w.shape = type.is_shaped() ? type.shape : std::vector<std::int64_t>{1};
-  w.pointer.element.resize(w.shape.size(), type.is_shaped() ? 0 : 1);
-  const kernel::Type pointee = type.pointee();
+  const auto& shape = o.operands[0]->type->shape;
+  const bool rows = is_gather(o) && shape.size() == 2;
+  return rows ? shape[0] * (kDescriptorWords + 3) + ops : kDescriptorWords + ops;
+}
+
+/// How a load or store lies in VMEM: as its rows lie in memory.
+std::optional<TritonFront::Place> TritonFront::place(const Op& o, const kernel::Type accessed,
+                                                     bool output) {
+  const Value& pointer = *o.operands[0];
+  const kernel::Type pointee = pointer.type->pointee();
   const kernel::DType dtype = pointee ? pointee->dtype : kernel::DType::kNone;
-  w.element_bytes = kernel::byte_size(dtype);
-  if (mask && known(*mask).mask) w.mask = *known(*mask).mask;
   const Element e = element_of(dtype);
-  std::string problem = mask_problem(w.mask);
+  std::string problem;
   if (e == Element::kNone) {
     problem = fmt::format("the TPU's vector unit has no {}", kernel::name(dtype));
-  } else if (w.shape.size() > 2) {
+  } else if (accessed->shape.size() > 2) {
     problem = "tiles of more than two dimensions are not modelled";
-  } else if (w.pointer.element.back() != 1) {
-    problem = "the elements of a row are not neighbours in memory";
+  } else if (tensor_of(pointer) >= launch_.args.size()) {
+    problem = "which tensor it points into is not known before it runs";
+  } else if (prepared_.site(o) == exec::Prepared::kNoSite) {
+    problem = "where its elements lie is not known before it runs";
   }
   if (!problem.empty()) {
     refuse(o, problem);
     return std::nullopt;
   }
-  const VregGrid grid = grid_of(type);
-  WindowPlan plan;
-  plan.operand = plan.argument = static_cast<std::size_t>(p.form->pointer);
-  plan.output = output;
-  plan.element = e;
-  plan.block = w.shape;
-  plan.scalar_ops = window_scalar_ops(w);
-  plan.affine = std::move(w);
-  plan.line = build_.line();
+  Place p;
+  p.layout = natural(*accessed);
+  if (p.layout == Layout::kTiled) {
+    const auto& contiguity = axes_.of(pointer).contiguity;
+    if (contiguity.size() == 2 && contiguity[0] > contiguity[1]) p.layout = Layout::kTransposed;
+  }
+  p.grid = grid_of(*accessed, p.layout, e);
+  if (loops_ + branches_ > 0) {
+    add_stream(o, p, output);
+  } else {
+    add_window(o, p, output);
+  }
+  return p;
+}
+
+std::uint16_t TritonFront::add_buffer(const Op& o, const Place& place, Element e, bool output,
+                                      std::int32_t copies) {
   Buffer b;
-  b.name = fmt::format("{}{}", kernel::loc_name(function_.entry().args[plan.argument]->loc),
-                       output ? ".out" : "");
+  const Value& argument = *function_.entry().args[tensor_of(*o.operands[0])];
+  b.name = fmt::format("{}{}", kernel::loc_name(argument.loc), output ? ".out" : "");
   b.kind = output ? BufferKind::kOutput : BufferKind::kInput;
-  b.bytes = grid.count() * tile_bytes(e);
-  b.copies = 2;
+  b.bytes = place.grid.count() * tile_bytes(e);
+  b.copies = copies;
   plan_.program.buffers.push_back(b);
-  plan.buffer = static_cast<std::uint16_t>(plan_.program.buffers.size() - 1);
-  plan_.windows.push_back(std::move(plan));
-  return plan_.windows.back().buffer;
+  return static_cast<std::uint16_t>(plan_.program.buffers.size() - 1);
+}
+
+void TritonFront::add_window(const Op& o, Place& place, bool output) {
+  WindowPlan w;
+  w.operand = w.argument = tensor_of(*o.operands[0]);
+  w.output = output;
+  w.element = element_of(o.operands[0]->type->pointee()->dtype);
+  w.dependent = is_gather(o);  // its index has to come first
+  w.synchronous = w.dependent && !output;
+  w.site = prepared_.site(o);
+  w.scalar_ops = address_ops(o);
+  w.line = build_.line();
+  w.buffer = place.buffer = add_buffer(o, place, w.element, output, w.synchronous ? 1 : 2);
+  plan_.windows.push_back(std::move(w));
+}
+
+/// In a loop the DMA of a later trip is under way while this one computes; in a branch, or where
+/// the address is loaded itself, it starts where the load stands.
+void TritonFront::add_stream(const Op& o, Place& place, bool output) {
+  const std::int64_t stages = launch_.module->op->int_attr(kStagesAttribute, 2);
+  const bool ahead = !output && branches_ == 0 && !is_gather(o) && ahead_;
+  StreamPlan s;
+  s.operand = tensor_of(*o.operands[0]);
+  s.site = prepared_.site(o);
+  s.output = output;
+  const auto copies = static_cast<std::int32_t>(output  ? 2
+                                                : ahead ? std::max<std::int64_t>(stages, 2)
+                                                        : 1);
+  s.buffer = place.buffer =
+      add_buffer(o, place, element_of(o.operands[0]->type->pointee()->dtype), output, copies);
+  place.stream = static_cast<std::int32_t>(plan_.streams.size());
+  plan_.streams.push_back(s);
+  if (ahead) ahead_->push_back(place.stream);
+  for (std::int64_t n = address_ops(o); n > 0; --n) {
+    build_.scalar_op(n % 3 == 0 ? Opcode::kSMul : Opcode::kSAdd, {}, build_.scalar(Element::kI32));
+  }
+  TileOp dma;
+  dma.site = static_cast<std::uint32_t>(place.stream) + 1;
+  if (output) {
+    dma.kind = TileOp::Kind::kWaitDma;  // until a copy is free; the store starts its DMA
+    dma.ahead = 1;
+    return build_.control(std::move(dma));
+  }
+  if (ahead) return;  // the loop starts and awaits it
+  dma.kind = TileOp::Kind::kStartDma;
+  dma.ahead = 1;
+  build_.control(dma);
+  dma.kind = TileOp::Kind::kWaitDma;
+  build_.control(std::move(dma));
 }
 
 void TritonFront::load(const Op& o) {
-  const Value* mask = o.operands.size() > 1 ? o.operands[1] : nullptr;
-  const Value* other = o.operands.size() > 2 ? o.operands[2] : nullptr;
-  const auto buffer = window(o, *o.operands[0], mask, false);
-  if (!buffer) return;
   const kernel::TypeData& type = *o.result()->type;
+  const auto p = place(o, &type, false);
+  if (!p) return;
+  Known& k = known(*o.result());
   if (!type.is_shaped()) {
-    known(*o.result()).data = build_.scalar(element_of(type.dtype));
-    return build_.scalar_op(Opcode::kSLoad, {}, known(*o.result()).data);
+    k.data = build_.scalar(element_of(type.dtype));
+    return build_.scalar_op(Opcode::kSLoad, {}, k.data);
   }
+  if (!values_.is_needed(*o.result())) return;  // indices: scalar loads of what they address
   TileOp op;
-  op.buffer = *buffer;
-  op.element = element_of(type.dtype);
-  const VregGrid grid = grid_of(type);
-  op.pitch = grid.cols;
-  ValueId v = build_.load(op, grid);
-  if (mask && other) v = select_other(o, v, *mask, *other);
-  known(*o.result()).data = v;
-  known(*o.result()).layout = layout_of(type);
-}
-
-/// Lanes that the mask leaves out take the other value: one select a register.
-ValueId TritonFront::select_other(const Op& o, ValueId loaded, const Value& mask,
-                                  const Value& other) {
-  const ValueId m = data(mask, o);
-  return build_.compute(Opcode::kVSelect, build_.value(loaded).element,
-                        {m, loaded, data(other, o)});
+  op.buffer = p->buffer;
+  op.element = element(*o.result(), o);
+  op.pitch = p->grid.cols;
+  k = {build_.load(op, p->grid), p->layout};
+  if (o.operands.size() < 3) return;
+  // Lanes that the mask leaves out take the other value: one select a register.
+  const ValueId mask = get(*o.operands[1], o, p->layout);
+  const ValueId other = get(*o.operands[2], o, p->layout);
+  k.data = build_.compute(Opcode::kVSelect, op.element, {mask, k.data, other});
 }
 
 void TritonFront::store(const Op& o) {
-  const Value* mask = o.operands.size() > 2 ? o.operands[2] : nullptr;
-  const auto buffer = window(o, *o.operands[0], mask, true);
-  if (!buffer) return;
-  const kernel::TypeData& type = *o.operands[1]->type;
-  const ValueId v = data(*o.operands[1], o);
-  const Layout layout = known(*o.operands[1]).layout;
-  if (layout != layout_of(type) && layout != Layout::kUniform) {
-    return refuse(o,
-                  "a reduced tile would have to be moved between lanes before its store, which "
-                  "is not modelled");
-  }
+  const Value& value = *o.operands[1];
+  const auto p = place(o, value.type, true);
+  if (!p) return;
+  const ValueId v = get(value, o, p->layout);
   TileOp op;
   op.kind = TileOp::Kind::kStore;
-  op.buffer = *buffer;
-  op.element = element_of(type.dtype);
-  op.grid = grid_of(type);
+  op.buffer = p->buffer;
+  op.element = element_of(o.operands[0]->type->pointee()->dtype);
+  op.grid = p->grid;
   op.pitch = op.grid.cols;
-  op.ragged_cols = !type.is_shaped();  // one element of a register
+  op.ragged_cols = !value.type->is_shaped();  // one element of a register
   op.operands[0] = v;
   build_.store(op);
+  if (p->stream < 0) return;
+  TileOp dma;
+  dma.kind = TileOp::Kind::kStartDma;
+  dma.site = static_cast<std::uint32_t>(p->stream) + 1;
+  dma.ahead = 1;
+  build_.control(std::move(dma));
 }
 
-void TritonFront::reduce(const Op& o) {
-  static const std::vector<std::pair<std::string_view, Opcode>> kCombiners = {
-      {"arith.addf", Opcode::kVAdd},    {"arith.maximumf", Opcode::kVMax},
-      {"arith.maxnumf", Opcode::kVMax}, {"arith.minimumf", Opcode::kVMin},
-      {"arith.minnumf", Opcode::kVMin}, {"arith.addi", Opcode::kVAdd},
-      {"arith.maxsi", Opcode::kVMax},   {"arith.minsi", Opcode::kVMin},
-      {"arith.mulf", Opcode::kVMul}};
-  const kernel::Block& body = *o.regions[0]->blocks[0];
-  const auto found = std::find_if(kCombiners.begin(), kCombiners.end(), [&](const auto& c) {
-    return body.ops.size() == 2 && body.ops[0]->name() == c.first;
-  });
-  if (o.operands.size() != 1 || found == kCombiners.end()) {
-    return refuse(o, "only reductions of one tile by one sum, maximum, minimum or product");
+/// The grid steps of a core run in order, so that an addition to one place is a load and a store;
+/// kernels with such run on one core.
+void TritonFront::atomic(const Op& o) {
+  const Value& pointer = *o.operands[0];
+  if (values_.is_needed(*o.result())) {
+    return refuse(o, "a TPU has no atomics; that of one whose result is used is not modelled");
   }
-  const kernel::TypeData& type = *o.operands[0]->type;
-  const std::int64_t axis = o.int_attr("axis");
-  const bool flat = type.shape.size() == 1;
-  const ValueId v = data(*o.operands[0], o);
-  const Layout have = known(*o.operands[0]).layout;
-  if (have != layout_of(type) && have != Layout::kUniform) {
-    return refuse(o, "reducing a reduced tile again is not modelled");
+  if (pointer.type->is_shaped() || is_gather(o) || loops_ + branches_ > 0) {
+    return refuse(o,
+                  "a TPU has no atomics; only one element at an address that does not depend on "
+                  "data is added to, between grid steps");
   }
-  const TileOp::Axis over = flat        ? TileOp::Axis::kBoth
-                            : axis == 1 ? TileOp::Axis::kColumns
-                                        : TileOp::Axis::kRows;
-  Known& r = known(*o.result());
-  TileOp op;
-  op.grid = grid_of(type);
-  op.operands[0] = v;
-  r.data = build_.reduce(found->second, element_of(type.dtype), over, std::move(op));
-  r.layout = flat ? Layout::kUniform : axis == 1 ? Layout::kColumn : Layout::kRow;
+  plan_.one_core = true;
+  auto in = place(o, o.operands[1]->type, false);
+  auto out = in ? place(o, o.operands[1]->type, true) : std::nullopt;
+  if (!out) return;
+  const Element e = element_of(o.operands[1]->type->dtype);
+  TileOp load;
+  load.buffer = in->buffer;
+  load.element = e;
+  const ValueId sum =
+      build_.compute(Opcode::kVAdd, e, {build_.load(load, {1, 1}), get(*o.operands[1], o)});
+  TileOp store;
+  store.kind = TileOp::Kind::kStore;
+  store.buffer = out->buffer;
+  store.element = e;
+  store.ragged_cols = true;
+  store.operands[0] = sum;
+  build_.store(store);
 }
 
 }  // namespace xpusim::tpu

@@ -30,9 +30,10 @@ struct Descriptor {
   std::vector<Run> reads, writes;
   std::uint64_t inside = 0;  ///< bytes that are copied within the core: VMEM, SMEM
   std::uint64_t bytes = 0;   ///< what a semaphore counts when it is done
-  /// Whom its completion concerns: a window and its copy, or (kNoWindow) a semaphore by number.
-  std::uint32_t window = 0, slot = 0;
-  static constexpr std::uint32_t kNoWindow = ~0u;
+  /// Whom its completion concerns: a window (`slot`: its copy), a semaphore of the kernel, or a
+  /// stream (`slot`: which of its transfers).
+  enum class For : std::uint8_t { kWindow, kSemaphore, kStream } whom = For::kWindow;
+  std::uint32_t number = 0, slot = 0;
   bool is_write() const { return !writes.empty(); }
   trace::NameId label = 0;  ///< in the trace
 };

@@ -19,6 +19,8 @@ class KernelBody {
   virtual ~KernelBody() = default;
   /// Runs the current step; false when the kernel fails (`error` says why).
   virtual bool run(WindowSet& windows) = 0;
+  /// After the last step; false when something was left undone.
+  virtual bool finish() { return true; }
   /// A DMA of the kernel's own, at which its execution stands.
   struct Dma {
     bool wait = false;               ///< a wait for one
@@ -31,6 +33,10 @@ class KernelBody {
   virtual std::optional<Dma> dma() { return std::nullopt; }
   /// Performs that and goes on to the next one or to the end; false when the kernel fails.
   virtual bool resume() { return true; }
+  /// How many transfers a stream has in this step, and where in HBM one of them lies.
+  virtual std::uint32_t stream_count(std::uint32_t) { return 0; }
+  virtual void stream_runs(std::uint32_t, std::uint32_t, std::vector<Run>&) {}
+  virtual bool stream_is_output(std::uint32_t) const { return false; }
   virtual const exec::BlockTrace& trace() const = 0;
   virtual const exec::ExecError& error() const = 0;
   virtual const exec::WorkCounts& counts() const = 0;

@@ -35,7 +35,7 @@ std::uint64_t bytes_of(const exec::View& view) {
 }  // namespace
 
 MosaicBody::MosaicBody(std::unique_ptr<exec::StepInterpreter> interpreter,
-                       std::vector<BodyArgument> arguments, const exec::DeviceMemory& memory)
+                       std::vector<BodyArgument> arguments, exec::DeviceMemory& memory)
     : memory_(memory), interpreter_(std::move(interpreter)), arguments_(std::move(arguments)) {
   for (BodyArgument& a : arguments_) {
     if (a.window < 0) interpreter_->bind(a.argument, {a.bytes, a.dtype, a.shape});
@@ -57,6 +57,13 @@ bool MosaicBody::resume() {
   return run_to_dma();
 }
 
+bool MosaicBody::finish() {
+  for (const BodyArgument& a : arguments_) {
+    if (a.tensor != 0 && a.stored) memory_.write(a.tensor, a.bytes);
+  }
+  return interpreter_->finish();
+}
+
 bool MosaicBody::run_to_dma() {
   while (true) {
     switch (interpreter_->advance()) {
@@ -76,7 +83,8 @@ bool MosaicBody::run_to_dma() {
 std::optional<KernelBody::Dma> MosaicBody::dma() {
   const kernel::Op* op = interpreter_->effect();
   if (!op) return std::nullopt;
-  const bool wait = op->name() == "tpu.wait_dma2";
+  const bool old_wait = op->name() == "tpu.wait_dma";
+  const bool wait = old_wait || op->name() == "tpu.wait_dma2";
   if (!wait && op->name() != "tpu.enqueue_dma") return std::nullopt;
   Dma d;
   d.wait = wait;
@@ -84,7 +92,7 @@ std::optional<KernelBody::Dma> MosaicBody::dma() {
   const exec::View& semaphore = interpreter_->view(raised);
   d.semaphore = (static_cast<std::int64_t>(semaphore.argument) << 32) | semaphore.offset;
   d.name = raised.name;
-  const exec::View& target = interpreter_->view(*op->operand_of(2));
+  const exec::View& target = interpreter_->view(*op->operand_of(old_wait ? 1 : 2));
   d.bytes = bytes_of(target);
   if (wait) return d;
   const exec::View& source = interpreter_->view(*op->operand_of(0));

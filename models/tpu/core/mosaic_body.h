@@ -17,19 +17,23 @@ struct BodyArgument {
   exec::Shape shape;
   std::int32_t window = -1;  ///< -1: `bytes` is its own memory
   std::vector<std::byte> bytes;
+  std::uint64_t tensor = 0;  ///< an operand in SMEM: its address in HBM ...
+  bool stored = false;       ///< ... to which it goes after the last step
 };
 
 /// Binds the windows' current copies to the step interpreter and runs the step up to each DMA that
 /// the kernel starts or waits for itself, else to its end. Such a DMA's payload moves when it
-/// starts (the executor names a use before the wait), its time is the DMA engine's.
+/// starts (the executor names a use before the wait), its time is the DMA engine's. Operands in
+/// SMEM are there before the first step and leave after the last one, at no cost of time.
 class MosaicBody : public KernelBody {
  public:
   MosaicBody(std::unique_ptr<exec::StepInterpreter> interpreter,
-             std::vector<BodyArgument> arguments, const exec::DeviceMemory& memory);
+             std::vector<BodyArgument> arguments, exec::DeviceMemory& memory);
 
   bool run(WindowSet& windows) override;
   std::optional<Dma> dma() override;
   bool resume() override;
+  bool finish() override;
   const exec::BlockTrace& trace() const override { return interpreter_->trace(); }
   const exec::ExecError& error() const override { return interpreter_->error(); }
   const exec::WorkCounts& counts() const override { return interpreter_->counts(); }
@@ -37,7 +41,7 @@ class MosaicBody : public KernelBody {
  private:
   bool run_to_dma();
 
-  const exec::DeviceMemory& memory_;
+  exec::DeviceMemory& memory_;
   std::unique_ptr<exec::StepInterpreter> interpreter_;
   std::vector<BodyArgument> arguments_;
 };

@@ -139,10 +139,11 @@ Expected<SimulationResult> simulate(const TpuParams& params, const Program& prog
   Expected<void> done = runner.run([&] { return chip.halted(); });
   if (!done) return fail(done.error());
   for (const CoreWork& w : work) {
-    if (w.windows->failed()) return fail({program.name, 0, 0}, "window " + w.windows->error());
+    if (w.body && w.body->error().message.empty() && !w.windows->failed()) w.body->finish();
     if (w.body && !w.body->error().message.empty()) {
       return fail(w.body->error().line, w.body->error().message);
     }
+    if (w.windows->failed()) return fail({program.name, 0, 0}, "window " + w.windows->error());
   }
   return collect(chip, scheduler);
 }

@@ -148,9 +148,9 @@ TensorCore::Next TensorCore::control(const Instruction& i) {
     case Opcode::kBody:
       return run_body();
     case Opcode::kStartDma:
-      return start_dma();
+      return start_dma(i);
     case Opcode::kWaitDma:
-      return go_on();
+      return pass_dma(i);
     case Opcode::kHalt:
       halted_ = true;
       return Next::kStop;
@@ -208,11 +208,11 @@ TensorCore::Next TensorCore::transfer(std::optional<Descriptor> descriptor) {
   }
   if (!descriptor) return Next::kGoOn;
   if (sink_) {
-    const bool own = descriptor->window == Descriptor::kNoWindow;
+    const bool window = descriptor->whom == Descriptor::For::kWindow;
     descriptor->label =
         sink_->name(fmt::format("{} {}", descriptor->is_write() ? "write" : "fetch",
-                                own ? "own copy" : job_.windows->name(descriptor->window)));
-    if (!own) window_begin_[2 * descriptor->window + descriptor->slot] = at_ - 1;
+                                window ? job_.windows->name(descriptor->number) : "own copy"));
+    if (window) window_begin_[2 * descriptor->number + descriptor->slot] = at_ - 1;
   }
   Message m;
   m.kind = kStartDma;
@@ -229,7 +229,11 @@ bool TensorCore::is_over(const Instruction& i) {
   if (i.op == Opcode::kWaitIn) return windows.input_ready(window);
   if (i.op == Opcode::kWaitOut) return windows.output_ready(window);
   if (i.op == Opcode::kDrain) return windows.drained(window);
-  const auto request = job_.body ? job_.body->dma() : std::nullopt;
+  if (!job_.body) return true;
+  if (is_stream(i)) {
+    return streams_.is_over(stream_of(i), static_cast<std::uint32_t>(i.ahead), *job_.body);
+  }
+  const auto request = job_.body->dma();
   if (!request || !request->wait) return true;
   std::uint64_t& arrived = semaphores_[semaphore_number(request->semaphore)].second;
   if (arrived < request->bytes) return false;
@@ -243,25 +247,31 @@ bool TensorCore::may_pass(const Instruction& i, Cycle now) {
   const std::string what =
       own ? "own copy" : job_.windows->name(static_cast<std::uint32_t>(i.value));
   if (!is_over(i)) {
-    waiting_ = own ? own_wait() : fmt::format("the DMA of {}", what);
+    waiting_ = wanted(i);
     return false;
   }
   if (now <= at_) return true;
-  const Reason reason = own                       ? Reason::kSyncWaitSemaphore
-                        : i.op == Opcode::kWaitIn ? Reason::kSyncWaitInput
-                                                  : Reason::kSyncWaitOutput;
+  const bool input = i.op == Opcode::kWaitIn ||
+                     (own && is_stream(i) && !job_.body->stream_is_output(stream_of(i)));
+  const Reason reason = own && !is_stream(i) ? Reason::kSyncWaitSemaphore
+                        : input              ? Reason::kSyncWaitInput
+                                             : Reason::kSyncWaitOutput;
   activity_.charge(job_.program->bundles[pc_].line, reason, now - at_);
   slice(fmt::format("wait {}", what), at_, now);
   at_ = now;
   return true;
 }
 
-/// What a wait of the kernel's own waits for, and where.
-std::string TensorCore::own_wait() const {
-  const auto request = job_.body->dma();
+/// What a wait waits for, and where it stands.
+std::string TensorCore::wanted(const Instruction& i) const {
   const Program& program = *job_.program;
-  return fmt::format("{} B on semaphore {} at {}", request->bytes, request->name,
-                     program.lines[program.bundles[pc_].line].str());
+  const std::string line = program.lines[program.bundles[pc_].line].str();
+  if (i.op != Opcode::kWaitDma) {
+    return fmt::format("the DMA of {}", job_.windows->name(static_cast<std::uint32_t>(i.value)));
+  }
+  if (is_stream(i)) return fmt::format("a DMA at {}", line);
+  const auto request = job_.body->dma();
+  return fmt::format("{} B on semaphore {} at {}", request->bytes, request->name, line);
 }
 
 std::uint32_t TensorCore::semaphore_number(std::int64_t key) {
@@ -272,8 +282,14 @@ std::uint32_t TensorCore::semaphore_number(std::int64_t key) {
   return static_cast<std::uint32_t>(semaphores_.size() - 1);
 }
 
-/// Starts the DMA at which the body's execution stands.
-TensorCore::Next TensorCore::start_dma() {
+/// Starts the DMA at which the body's execution stands, or those of a stream that may go.
+TensorCore::Next TensorCore::start_dma(const Instruction& i) {
+  if (is_stream(i)) {
+    if (!job_.body) return Next::kGoOn;
+    const auto ahead = static_cast<std::uint32_t>(i.ahead);
+    while (auto d = streams_.start(stream_of(i), ahead, *job_.body)) transfer(std::move(d));
+    return Next::kGoOn;
+  }
   auto request = job_.body ? job_.body->dma() : std::nullopt;
   if (!request || request->wait) return Next::kGoOn;
   Descriptor d;
@@ -281,10 +297,17 @@ TensorCore::Next TensorCore::start_dma() {
   d.writes = std::move(request->writes);
   d.bytes = request->bytes;
   if (d.reads.empty() && d.writes.empty()) d.inside = d.bytes;
-  d.window = Descriptor::kNoWindow;
-  d.slot = semaphore_number(request->semaphore);
+  d.whom = Descriptor::For::kSemaphore;
+  d.number = semaphore_number(request->semaphore);
   transfer(std::move(d));
   return go_on();
+}
+
+/// Past a wait.
+TensorCore::Next TensorCore::pass_dma(const Instruction& i) {
+  if (!is_stream(i)) return go_on();
+  streams_.pass(stream_of(i));
+  return Next::kGoOn;
 }
 
 /// The body's execution goes on past its DMA or wait.
@@ -302,14 +325,12 @@ void TensorCore::idle_until(Cycle end) {
 
 Cycle TensorCore::receive(const Message& message, Cycle now) {
   const Descriptor& d = job_.descriptors->at(message.tag);
-  const bool own = d.window == Descriptor::kNoWindow;
-  if (own) {
-    semaphores_[d.slot].second += d.bytes;
-  } else {
-    job_.windows->complete(d);
-  }
-  if (sink_ && !own) {
-    const std::size_t lane = 2 * d.window + d.slot;
+  const bool window = d.whom == Descriptor::For::kWindow;
+  if (window) job_.windows->complete(d);
+  if (d.whom == Descriptor::For::kSemaphore) semaphores_[d.number].second += d.bytes;
+  if (d.whom == Descriptor::For::kStream) streams_.complete(d);
+  if (sink_ && window) {
+    const std::size_t lane = 2 * d.number + d.slot;
     sink_->slice(window_lanes_[lane], d.label, offset_fs_ + clock_.edge(window_begin_[lane]),
                  offset_fs_ + clock_.edge(now));
   }
@@ -322,6 +343,7 @@ Cycle TensorCore::receive(const Message& message, Cycle now) {
 TensorCore::Next TensorCore::run_body() {
   body_begin_ = at_ - 1;
   std::fill(occurrence_.begin(), occurrence_.end(), 0);
+  streams_.begin_step();
   if (!job_.body || job_.body->run(*job_.windows)) return Next::kGoOn;
   halted_ = true;
   return Next::kStop;

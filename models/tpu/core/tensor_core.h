@@ -12,6 +12,7 @@
 #include "models/tpu/core/dma.h"
 #include "models/tpu/core/issue.h"
 #include "models/tpu/core/kernel_body.h"
+#include "models/tpu/core/streams.h"
 #include "models/tpu/core/windows.h"
 #include "sim/engine/component.h"
 #include "sim/engine/link.h"
@@ -84,9 +85,14 @@ class TensorCore : public sc_core::sc_module, public engine::Component {
   void end_loop(const Instruction& i, std::uint32_t line);
   Next transfer(std::optional<Descriptor> descriptor);
   Next run_body();
-  Next start_dma();
+  Next start_dma(const Instruction& i);
+  Next pass_dma(const Instruction& i);
   Next go_on();
-  std::string own_wait() const;
+  std::string wanted(const Instruction& wait) const;
+  static bool is_stream(const Instruction& i) { return i.value > 0; }
+  static std::uint32_t stream_of(const Instruction& i) {
+    return static_cast<std::uint32_t>(i.value) - 1;
+  }
   std::uint32_t semaphore_number(std::int64_t key);
   Next end_grid(const Instruction& i);
   void begin_memo();
@@ -106,6 +112,7 @@ class TensorCore : public sc_core::sc_module, public engine::Component {
   std::vector<Frame> frames_;
   std::vector<std::uint32_t> occurrence_;                           ///< by site, in this step
   std::vector<std::pair<std::int64_t, std::uint64_t>> semaphores_;  ///< key, bytes that have come
+  Streams streams_;
   BodyMemo memo_, recording_;
   bool recording_now_ = false;
   std::vector<bool> pure_;     ///< by bundle: a loop here takes no decision inside

@@ -1,6 +1,8 @@
 #include "models/tpu/core/triton_body.h"
 
-#include <array>
+#include <algorithm>
+
+#include "models/tpu/core/access_runs.h"
 
 namespace xpusim::tpu {
 namespace {
@@ -13,7 +15,28 @@ std::array<std::int64_t, 3> program_number(std::span<const std::int64_t> grid_in
 }  // namespace
 
 bool TritonBody::run(WindowSet& windows) {
-  interpreter_->start(program_number(windows.grid_index()));
+  if (!trace_of(windows.grid_index())) return false;
+  const auto program = program_number(windows.grid_index());
+  current_ = steps_[0].valid && steps_[0].program == program ? 0 : 1;
+  return true;
+}
+
+const exec::BlockTrace* TritonBody::trace_of(std::span<const std::int64_t> grid_index) {
+  const Program program = program_number(grid_index);
+  for (Step& s : steps_) {
+    if (s.valid && s.program == program) return &s.trace;
+  }
+  if (!execute(program)) return nullptr;
+  Step& s = steps_[older_];  // steps are asked for in order
+  older_ = 1 - older_;
+  s.valid = true;
+  s.program = program;
+  std::swap(s.trace, interpreter_->trace());
+  return &s.trace;
+}
+
+bool TritonBody::execute(const Program& program) {
+  interpreter_->start(program);
   while (true) {
     switch (interpreter_->advance()) {
       case exec::Interpreter::State::kDone:
@@ -27,34 +50,36 @@ bool TritonBody::run(WindowSet& windows) {
   }
 }
 
-/// A block is known by its first element and the box that the mask leaves.
+std::uint32_t TritonBody::stream_count(std::uint32_t stream) {
+  return static_cast<std::uint32_t>(trace().access_count(streams_[stream].site));
+}
+
+void TritonBody::stream_runs(std::uint32_t stream, std::uint32_t n, std::vector<Run>& out) {
+  access_runs(trace().access(streams_[stream].site, n), out);
+}
+
 bool TritonWindow::block(std::span<const std::int64_t> grid_index, BlockIndex& out) {
-  const AffineWindow::Place p = window_.place(program_number(grid_index));
-  out.clear();
-  out.push_back(p.first);
-  for (std::size_t d = 0; d < p.low.size(); ++d) {
-    out.push_back(p.low[d]);
-    out.push_back(p.high[d]);
+  const exec::BlockTrace* trace = body_.trace_of(grid_index);
+  if (!trace) {
+    error_ = body_.error().message;
+    return false;
   }
+  Known& k = known_[turn_++ % known_.size()];
+  k.runs.clear();
+  if (trace->access_count(site_) > 0) access_runs(trace->access(site_, 0), k.runs);
+  std::uint64_t hash = 14695981039346656037u;
+  for (const Run& run : k.runs) {
+    for (const std::uint64_t part : {run.address, run.bytes}) hash = (hash ^ part) * 1099511628211u;
+  }
+  k.hash = static_cast<std::int64_t>(hash);
+  out = {k.hash};
   return true;
 }
 
 void TritonWindow::runs(const BlockIndex& block, std::vector<Run>& out) const {
-  out.clear();
-  const std::size_t rank = window_.shape.size();
-  const bool rows = rank == 2;
-  const std::int64_t row_low = rows ? block[1] : 0, row_high = rows ? block[2] : 1;
-  const std::int64_t low = block[2 * rank - 1], high = block[2 * rank];
-  for (std::int64_t r = row_low; r < row_high && high > low; ++r) {
-    const std::int64_t at = block[0] + (rows ? r * window_.pointer.element[0] : 0) + low;
-    const Run run{address_ + static_cast<std::uint64_t>(at * window_.element_bytes),
-                  static_cast<std::uint64_t>((high - low) * window_.element_bytes)};
-    if (!out.empty() && out.back().address + out.back().bytes == run.address) {
-      out.back().bytes += run.bytes;
-    } else {
-      out.push_back(run);
-    }
-  }
+  const auto at = std::find_if(known_.begin(), known_.end(),
+                               [&](const Known& k) { return k.hash == block[0]; });
+  out = at == known_.end() ? std::vector<Run>() : at->runs;
 }
 
 }  // namespace xpusim::tpu

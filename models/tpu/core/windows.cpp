@@ -26,7 +26,7 @@ bool WindowSet::block_at(Window& w, std::uint64_t step, BlockIndex& out) {
 
 Descriptor WindowSet::transfer(std::uint32_t w, std::uint32_t copy, bool write) {
   Descriptor d;
-  d.window = w;
+  d.number = w;
   d.slot = copy;
   std::vector<Run>& runs = write ? d.writes : d.reads;
   windows_[w].spec.map->runs(windows_[w].copies[copy].block, runs);
@@ -97,7 +97,7 @@ bool WindowSet::drained(std::uint32_t number) const {
 }
 
 void WindowSet::complete(const Descriptor& t) {
-  Window& w = windows_[t.window];
+  Window& w = windows_[t.number];
   Copy& copy = w.copies[t.slot];
   if (w.spec.output) {
     copy.leaving = false;

@@ -149,7 +149,7 @@ void read_operands(LineReader& in, Instruction& i, std::size_t buffers) {
   }
   if (in.accept('[')) i.address = read_address(in, buffers);
   if (in.looks_at_number()) i.value = in.integer(0, std::int64_t{1} << 40);
-  if (in.accept_word("ahead")) i.ahead = static_cast<std::int32_t>(in.integer(0, 1));
+  if (in.accept_word("ahead")) i.ahead = static_cast<std::int32_t>(in.integer(0, 16));
 }
 
 Instruction read_instruction(LineReader& in, std::size_t buffers) {

@@ -34,6 +34,8 @@ bool has_value(Opcode op) {
     case Opcode::kWriteBack:
     case Opcode::kWaitOut:
     case Opcode::kDrain:
+    case Opcode::kStartDma:
+    case Opcode::kWaitDma:
       return true;
     default:
       return false;
@@ -56,7 +58,7 @@ void print_instruction(const Instruction& i, Out out) {
                    i.address.inner_stride, i.address.outer_stride);
   }
   if (has_value(i.op)) fmt::format_to(out, " {}", i.value);
-  if (i.op == Opcode::kFetch && i.ahead != 0) fmt::format_to(out, " ahead {}", i.ahead);
+  if (i.ahead != 0) fmt::format_to(out, " ahead {}", i.ahead);
 }
 
 }  // namespace

@@ -38,9 +38,11 @@ struct Instruction {
   bool masked = false;  ///< vst and vld of a ragged edge
   Reg dst = kNoReg;
   std::array<Reg, 3> src = {kNoReg, kNoReg, kNoReg};
-  Address address;           ///< vld, vst
-  std::int64_t value = 0;    ///< loop: trips; loop.site, if: site; windows: their number
-  std::int32_t ahead = 0;    ///< dma.fetch: 0 this step's block, 1 the next step's
+  Address address;         ///< vld, vst
+  std::int64_t value = 0;  ///< loop: trips; loop.site, if: site; windows: their number; dma.start,
+                           ///< dma.wait: 0 the kernel's own, else the stream's number and 1
+  std::int32_t ahead = 0;  ///< dma.fetch: 0 this step's block, 1 the next step's; dma.start of a
+                           ///< stream: how many may be under way or unread
   std::int32_t target = -1;  ///< bundle of the matching loop, endloop, else or endif (linked)
   bool operator==(const Instruction&) const = default;
 };
