@@ -91,14 +91,12 @@ void TritonFront::op(const Op& o) {
       return refuse(o, "tiles of more than two dimensions are not modelled");
     }
   }
+  if (const std::string why = refuse_triton(o); !why.empty()) return refuse(o, why);
   const Handler h = handler(o.name());
   const bool walks = !o.regions.empty() && o.name() != "tt.reduce";
   const bool touches = o.name() == "tt.load" || o.name() == "tt.store" ||
                        o.name() == "tt.atomic_rmw" || o.results.empty();
   if (h && (walks || touches)) return (this->*h)(o);
-  if (!h && !elementwise_handler(o.name())) {
-    if (const std::string why = refuse_triton(o); !why.empty()) return refuse(o, why);
-  }
   if (o.results.empty() || !values_.is_needed(*o.result()) || is_index(*o.result())) return;
   if (h) return (this->*h)(o);
   if (elementwise_handler(o.name())) return elementwise(o);
@@ -249,6 +247,10 @@ TritonFront::Handler TritonFront::handler(std::string_view name) {
 }
 
 std::string refuse_triton(const Op& op) {
+  if (op.name() == "tt.atomic_rmw" && op.operands[0]->type->is_shaped()) {
+    return "a TPU has no atomics; only one element at an address that does not depend on data is "
+           "added to, between grid steps";
+  }
   if (elementwise_handler(op.name()) || TritonFront::handler(op.name())) return "";
   static constexpr std::array<std::string_view, 9> kIndexOps = {
       "tt.get_program_id", "tt.get_num_programs", "tt.make_range", "tt.addptr",  "tt.reduce.return",

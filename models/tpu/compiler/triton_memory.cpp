@@ -219,14 +219,12 @@ void TritonFront::store(const Op& o) {
 /// The grid steps of a core run in order, so that an addition to one place is a load and a store;
 /// kernels with such run on one core.
 void TritonFront::atomic(const Op& o) {
-  const Value& pointer = *o.operands[0];
   if (values_.is_needed(*o.result())) {
     return refuse(o, "a TPU has no atomics; that of one whose result is used is not modelled");
   }
-  if (pointer.type->is_shaped() || is_gather(o) || loops_ + branches_ > 0) {
+  if (is_gather(o) || loops_ + branches_ > 0) {
     return refuse(o,
-                  "a TPU has no atomics; only one element at an address that does not depend on "
-                  "data is added to, between grid steps");
+                  "a TPU has no atomics; one element at a fixed address is added to, once a step");
   }
   plan_.one_core = true;
   auto in = place(o, o.operands[1]->type, false);
