@@ -64,7 +64,7 @@ run::Peaks Machine::peaks() const {
   const auto cores = static_cast<double>(params_.core.count);
   const double f32 = cores * static_cast<double>(params_.core.slots.vector_alu) * kSublanes *
                      kLanes * params_.clock_hz;
-  const auto& m = params_.mxu;
+  const auto& m = params_.core.mxu;
   const double bf16 = cores * 2.0 *
                       static_cast<double>(m.count * m.size * m.size * m.rows_per_cycle) *
                       params_.clock_hz;

@@ -2,7 +2,8 @@
 
 namespace xpusim::tpu {
 
-std::int64_t result_latency(const LatencyParams& latency, Opcode op) {
+std::int64_t result_latency(const CoreParams& core, Opcode op) {
+  const LatencyParams& latency = core.latency;
   if (op == Opcode::kSLoad) return latency.scalar_load;
   switch (info(op).slot) {
     case Slot::kScalar:
@@ -15,6 +16,8 @@ std::int64_t result_latency(const LatencyParams& latency, Opcode op) {
       return latency.eup;
     case Slot::kXlu:
       return latency.xlu;
+    case Slot::kMatrixPop:
+      return core.mxu.pop;
     default:
       return 1;
   }
@@ -45,6 +48,10 @@ std::int64_t slot_count(const SlotParams& slots, Slot slot) {
       return slots.eup;
     case Slot::kXlu:
       return slots.xlu;
+    case Slot::kMatrix:
+      return slots.matrix;
+    case Slot::kMatrixPop:
+      return slots.matrix_pop;
     default:
       return slots.misc;
   }

@@ -25,8 +25,10 @@ struct SlotParams {
   std::int64_t vector_load = 2;   ///< XProf counters VLD_INSTRUCTION_0,1 (v6e)
   std::int64_t vector_store = 1;  ///< XProf counter VST_INSTRUCTION
   std::int64_t eup = 1;
-  std::int64_t xlu = 2;   ///< "2 XLUs" (scaling book, v6e resource table)
-  std::int64_t misc = 1;  ///< one DMA issue a cycle (scaling book)
+  std::int64_t xlu = 2;         ///< "2 XLUs" (scaling book, v6e resource table)
+  std::int64_t matrix = 2;      ///< assumed; 1 on v2 and v3 (Hot Chips 2020: a push and a pop)
+  std::int64_t matrix_pop = 2;  ///< assumed; 1 on v2 and v3
+  std::int64_t misc = 1;        ///< one DMA issue a cycle (scaling book)
 
   static constexpr auto schema() {
     return std::tuple{
@@ -38,6 +40,10 @@ struct SlotParams {
               8),
         field("eup", &SlotParams::eup, Unit::kCount, "transcendental instructions a bundle", 1, 4),
         field("xlu", &SlotParams::xlu, Unit::kCount, "cross-lane instructions a bundle", 1, 4),
+        field("matrix", &SlotParams::matrix, Unit::kCount,
+              "weights and rows to the matrix units a bundle", 1, 8),
+        field("matrix_pop", &SlotParams::matrix_pop, Unit::kCount,
+              "results from the matrix units a bundle", 1, 8),
         field("misc", &SlotParams::misc, Unit::kCount,
               "DMA, synchronisation and control instructions a bundle", 1, 4)};
   }
@@ -72,13 +78,43 @@ struct LatencyParams {
   }
 };
 
-/// The vector core: slots, latencies, and what the ALU computes natively.
+/// The matrix units: weight-stationary systolic arrays.
+struct MatrixParams {
+  std::int64_t count = 4;
+  std::int64_t size = 128;
+  std::int64_t rows_per_cycle = 1;       ///< bf16 rows that one unit takes a cycle
+  std::int64_t rows_per_cycle_8bit = 2;  ///< int8 rows; 0: it has no int8
+  std::int64_t push_rows_per_cycle = 4;  ///< XProf: latch bf16 4 cycles a packed register
+  std::int64_t results = 256;            ///< registers of results that wait or are on their way
+  std::int64_t pop = 2;                  ///< assumed: from the result buffer to a register
+
+  static constexpr auto schema() {
+    using M = MatrixParams;
+    return std::tuple{
+        field("count", &M::count, Unit::kCount, "matrix units of a core", 1, 8),
+        field("size", &M::size, Unit::kCount, "rows and columns of one", 4, 1024),
+        field("rows_per_cycle", &M::rows_per_cycle, Unit::kCount, "bf16 rows one takes a cycle", 1,
+              16),
+        field("rows_per_cycle_8bit", &M::rows_per_cycle_8bit, Unit::kCount,
+              "int8 rows one takes a cycle; 0: it cannot", 0, 64),
+        field("push_rows_per_cycle", &M::push_rows_per_cycle, Unit::kCount,
+              "rows of 16-bit weights that one takes a cycle; half of them transposed, four times "
+              "as many of int8",
+              1, 64),
+        field("results", &M::results, Unit::kCount,
+              "registers of results that one holds, with those under way", 16, 4096),
+        field("pop", &M::pop, Unit::kCycles, "from its result buffer to a register", 1, 100)};
+  }
+};
+
+/// The TensorCore: slots, latencies, what the vector ALU computes natively, and the matrix units.
 struct CoreParams {
   std::int64_t count = 1;
   bool native_bf16 = true;   ///< bf16 ALU and EUP (v6e); without: unpack, compute in f32, pack
   std::int64_t unroll = 64;  ///< tiles a loop body works on, as far as the registers allow
   SlotParams slots;
   LatencyParams latency;
+  MatrixParams mxu;
 
   static constexpr auto schema() {
     return std::tuple{
@@ -87,7 +123,8 @@ struct CoreParams {
               "the vector units compute in bf16"),
         field("unroll", &CoreParams::unroll, Unit::kCount, "tiles a loop body works on", 1, 1024),
         group("slots", &CoreParams::slots, "issue slots of a bundle"),
-        group("latency", &CoreParams::latency, "result latencies and issue intervals")};
+        group("latency", &CoreParams::latency, "result latencies and issue intervals"),
+        group("mxu", &CoreParams::mxu, "matrix units")};
   }
 };
 
@@ -123,21 +160,6 @@ struct DmaParams {
   }
 };
 
-/// The matrix units. This form of the model has no code for them: the numbers give the chip's peak.
-struct MatrixParams {
-  std::int64_t count = 4;
-  std::int64_t size = 128;
-  std::int64_t rows_per_cycle = 1;  ///< bf16 rows that one unit takes a cycle
-
-  static constexpr auto schema() {
-    using M = MatrixParams;
-    return std::tuple{field("count", &M::count, Unit::kCount, "matrix units of a core", 1, 64),
-                      field("size", &M::size, Unit::kCount, "rows and columns of one", 8, 1024),
-                      field("rows_per_cycle", &M::rows_per_cycle, Unit::kCount,
-                            "bf16 rows one takes a cycle", 1, 16)};
-  }
-};
-
 /// A TPU chip.
 struct TpuParams {
   double clock_hz = 1.75e9;
@@ -145,7 +167,6 @@ struct TpuParams {
   CoreParams core;
   VmemParams vmem;
   DmaParams dma;
-  MatrixParams mxu;
   memory::HbmParams hbm;
   energy::TpuEnergyParams energy;
 
@@ -154,17 +175,16 @@ struct TpuParams {
     return std::tuple{field("clock", &T::clock_hz, Unit::kHertz, "of the TensorCore", 1e6, 1e11),
                       field("launch", &T::launch_ns, Unit::kNanoseconds,
                             "from the launch on the device to the first bundle", 0, 1e6),
-                      group("core", &T::core, "the TensorCore's vector side"),
+                      group("core", &T::core, "the TensorCore"),
                       group("vmem", &T::vmem, "vector memory"),
                       group("dma", &T::dma, "engines between HBM and VMEM"),
-                      group("mxu", &T::mxu, "matrix units"),
                       group("hbm", &T::hbm, "device memory"),
                       group("energy", &T::energy, "energy per event")};
   }
 };
 
 /// Cycles after which an instruction's result can be read.
-std::int64_t result_latency(const LatencyParams& latency, Opcode op);
+std::int64_t result_latency(const CoreParams& core, Opcode op);
 /// Cycles for which an instruction occupies its unit.
 std::int64_t issue_interval(const LatencyParams& latency, Opcode op);
 /// Instructions of a slot that one bundle holds.

@@ -43,7 +43,9 @@ void add_counters(run::LaunchReport& report, const PreparedLaunch& ready,
   add("dram_activates", r.hbm.activates);
   add("dram_row_hits", r.hbm.row_hits);
   add("dram_refreshes", r.hbm.refreshes);
-  report.counters.emplace_back("mxu_ops", std::nullopt);  // no matrix unit in this form
+  add("mxu_ops", a.instructions(Slot::kMatrix));
+  add("mxu_busy_cycles", a.matrix(MatrixWork::kBusyCycles));
+  add("mxu_pops", a.instructions(Slot::kMatrixPop));
 }
 
 /// The cores' cycles by reason: the sum is the launch's cycles for each core that has work. (The
@@ -80,6 +82,10 @@ void add_energy(run::LaunchReport& report, const TpuParams& params, const Simula
   meter.add(TpuEvent::kVectorAlu, a.instructions(Slot::kVectorAlu));
   meter.add(TpuEvent::kEup, a.instructions(Slot::kEup));
   meter.add(TpuEvent::kXlu, a.instructions(Slot::kXlu));
+  const auto& mxu = params.core.mxu;  // an event is of 8 rows and 128 x 128 weights
+  const auto arrays = static_cast<std::uint64_t>(mxu.size * mxu.size / (kLanes * kLanes));
+  meter.add(TpuEvent::kMxuPassBf16, a.matrix(MatrixWork::kRegisters) * arrays);
+  meter.add(TpuEvent::kMxuPassInt8, a.matrix(MatrixWork::kRegisters8Bit) * arrays * 4);
   meter.add(TpuEvent::kVmemLoad, a.instructions(Slot::kVectorLoad));
   meter.add(TpuEvent::kVmemStore, a.instructions(Slot::kVectorStore));
   meter.add(TpuEvent::kDmaByte, r.dma_read_bytes + r.dma_write_bytes);
@@ -114,8 +120,7 @@ run::LaunchReport make_report(const exec::Launch& launch, const TpuParams& param
   add_ledger(report, r);
   add_lines(report, ready.program, r.activity);
   add_energy(report, params, r, clock_hz);
-  report.notes = {"matrix units: not modelled",
-                  "VMEM conflicts between vector accesses and DMA: not modelled",
+  report.notes = {"VMEM conflicts between vector accesses and DMA: not modelled",
                   "instruction fetch: not modelled"};
   return report;
 }

@@ -97,6 +97,12 @@ std::string without_lines(std::string text) {
   return out;
 }
 
+std::size_t occurrences(const std::string& text, const std::string& word) {
+  std::size_t n = 0;
+  for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; ++at) ++n;
+  return n;
+}
+
 constexpr const char* kDouble =
     "    %r = \"arith.addf\"(%x, %x) {fastmath = #arith.fastmath<none>} : "
     "(vector<ROWSxCOLSxTYPE>, vector<ROWSxCOLSxTYPE>) -> vector<ROWSxCOLSxTYPE>\n";
@@ -170,20 +176,124 @@ TEST(Compiler, SaysWhatItCannotDoAndWhere) {
   const std::string turn =
       "    %r = tpu.transpose %x, [1, 0] : vector<ROWSxCOLSxTYPE> -> vector<ROWSxCOLSxTYPE>\n";
   const auto transposed =
-      compile_text(kernel_text(turn, 128, 128, "f32"), test::params_of("tpu_v6e"));
+      compile_text(kernel_text(turn, 128, 128, "i8"), test::params_of("tpu_v6e"));
   EXPECT_THAT(transposed.problems,
-              HasSubstr("k.mlir:6:5: error: 'tpu.transpose': this TPU model has no code for it"));
+              HasSubstr("k.mlir:6:5: error: 'tpu.transpose': transposes of 8-bit elements"));
   const auto half = compile_text(kernel_text(kDouble, 8, 128, "f16"), test::params_of("tpu_v6e"));
   EXPECT_THAT(half.problems, HasSubstr("no f16"));
 }
 
-TEST(Compiler, AMatrixProductIsRefusedByName) {
-  LaunchFixture f("workloads/pallas/ir/matmul_4096_b128x128x128.mlir", {});
-  const Machine machine("v5e", test::params_of("tpu_v5e"), std::nullopt);
-  const auto unsupported = machine.unsupported(*f.module);
-  ASSERT_EQ(unsupported.size(), 1u);
-  EXPECT_THAT(unsupported[0], HasSubstr("tpu.matmul"));
-  EXPECT_THAT(unsupported[0], HasSubstr("the matrix unit is not modelled"));
+// A square of 128 x 128 f32 is 16 registers, each of which goes through the XLU once.
+TEST(Compiler, ATransposeSendsEveryRegisterThroughTheXlu) {
+  const std::string turn =
+      "    %r = tpu.transpose %x, [1, 0] : vector<ROWSxCOLSxTYPE> -> vector<ROWSxCOLSxTYPE>\n";
+  const auto c = compile_text(kernel_text(turn, 256, 256, "f32"), test::params_of("tpu_v6e"));
+  EXPECT_EQ(c.problems, "");
+  EXPECT_EQ(occurrences(c.text, "vxpose"), 64u);
+  EXPECT_EQ(occurrences(c.text, "vld"), 64u);
+  EXPECT_EQ(occurrences(c.text, "vst v"), 64u);
+}
+
+/// x times x, by [1] x [0] or [1] x [1].
+std::string square_product(int n, const std::string& type, const std::string& acc, bool transposed,
+                           const std::string& precision = "") {
+  const std::string numbers = transposed ? "[1], [1], [0], [0], [0, 0, 1, 0], [], []"
+                                         : "[1], [0], [0], [1], [0, 0, 1, 1], [], []";
+  const std::string zero = acc == "i32" ? "0" : "0.000000e+00";
+  return kernel_text(
+      "    %z = \"arith.constant\"() {value = dense<" + zero + "> : vector<ROWSxCOLSx" + acc +
+          ">} : () -> vector<ROWSxCOLSx" + acc +
+          ">\n"
+          "    %p = tpu.matmul %x, %x, %z {dimension_numbers = "
+          "#tpu.dot_dimension_numbers<" +
+          numbers + ">" + precision +
+          ", transpose_lhs_hint = false} : vector<ROWSxCOLSxTYPE>, "
+          "vector<ROWSxCOLSxTYPE>, vector<ROWSxCOLSx" +
+          acc + "> -> vector<ROWSxCOLSx" + acc + ">\n" +
+          (acc == type    ? "    %r = \"arith.addf\"(%p, %x) {fastmath = "
+                            "#arith.fastmath<none>} : (vector<ROWSxCOLSxTYPE>, "
+                            "vector<ROWSxCOLSxTYPE>) -> vector<ROWSxCOLSxTYPE>\n"
+           : acc == "i32" ? "    %r = \"arith.trunci\"(%p) : (vector<ROWSxCOLSxi32>) -> "
+                            "vector<ROWSxCOLSxi8>\n"
+                          : "    %r = \"arith.truncf\"(%p) : (vector<ROWSxCOLSxf32>) -> "
+                            "vector<ROWSxCOLSxbf16>\n"),
+      n, n, type);
+}
+
+struct Counts {
+  std::size_t pushes, products, pops, adds, stores;
+  bool operator==(const Counts&) const = default;
+};
+std::ostream& operator<<(std::ostream& out, const Counts& c) {
+  return out << c.pushes << " pushes, " << c.products << " products, " << c.pops << " pops, "
+             << c.adds << " adds, " << c.stores << " stores";
+}
+
+Counts matrix_counts(const std::string& text, const TpuParams& params) {
+  const Compiled c = compile_text(text, params);
+  EXPECT_EQ(c.problems, "");
+  const std::string body = body_of(c.text);
+  return {occurrences(body, "vmatpush"), occurrences(body, "vmatmul"), occurrences(body, "vpop"),
+          occurrences(body, "vadd"), occurrences(body, "vst v")};
+}
+
+// 128 x 128 on one array: 16 registers of weights (8 rows each), 16 of rows, 16 results, the add of
+// x as they come.
+TEST(Compiler, AProductOfOneTileIsPushesRowsAndPops) {
+  const auto text = square_product(128, "f32", "f32", false);
+  EXPECT_EQ(matrix_counts(text, test::params_of("tpu_v5e")), (Counts{16, 16, 16, 16, 16}));
+}
+
+// 512 x 512 on four arrays: 4 tiles along K at once, four columns of tiles after each other. Each
+// column: 4 x 16 registers of weights; 64 registers of rows for each array, whose 4 results are
+// added (3 adds); then the add of x.
+TEST(Compiler, FourArraysShareTheSumOverK) {
+  const auto text = square_product(512, "f32", "f32", false);
+  EXPECT_EQ(matrix_counts(text, test::params_of("tpu_v5e")),
+            (Counts{4 * 64, 4 * 256, 4 * 256, 4 * 64 * (3 + 1), 4 * 64}));
+}
+
+// On two arrays of 256: the same rows are two registers wide, and so are the results.
+TEST(Compiler, AnArrayOf256TakesTwoRegistersARow) {
+  const auto text = square_product(512, "f32", "f32", false);
+  EXPECT_EQ(matrix_counts(text, test::params_of("tpu_v6e")),
+            (Counts{2 * 2 * 64, 2 * 2 * 64, 2 * 2 * 2 * 64, 4 * 64 * (1 + 1), 4 * 64}));
+}
+
+// 1024 x 1024 on four arrays: two passes a column; the sums of the first wait in VMEM: a store and
+// an add more for each of 128 x 8 results.
+TEST(Compiler, SumsThatOnePassCannotTakeWaitInVmem) {
+  const auto text = square_product(1024, "f32", "f32", false);
+  EXPECT_EQ(matrix_counts(text, test::params_of("tpu_v5e")),
+            (Counts{64 * 16, 64 * 128, 64 * 128, 1024 * (3 + 4 + 1), 1024 * 2}));
+}
+
+// int8: a register holds 32 rows: 4 of weights, 4 of rows, which give 16 results.
+TEST(Compiler, AnInt8ProductTakesAQuarterOfTheRegisters) {
+  const auto text = square_product(128, "i8", "i32", false);
+  const Counts c = matrix_counts(text, test::params_of("tpu_v5e"));
+  EXPECT_EQ(c.pushes, 4u);
+  EXPECT_EQ(c.products, 4u);
+  EXPECT_EQ(c.pops, 16u);
+  EXPECT_THAT(compile_text(text, test::params_of("tpu_v5e", {"tpu.core.mxu.rows_per_cycle_8bit=0"}))
+                  .problems,
+              HasSubstr("the matrix unit of this TPU has no 8-bit numbers"));
+}
+
+TEST(Compiler, ATransposedOperandIsTurnedOnItsWayIntoTheArray) {
+  const auto c = compile_text(square_product(256, "bf16", "f32", true), test::params_of("tpu_v5e"));
+  EXPECT_EQ(c.problems, "");
+  EXPECT_EQ(occurrences(c.text, "vmatpush:bf16 transposed"), 2u * 2 * 16);
+  EXPECT_EQ(occurrences(c.text, "vxpose"), 0u);
+}
+
+// f32 exactly: six products of bf16 parts, so six times the rows and weights of one.
+TEST(Compiler, AnExactProductOfF32TakesSixPasses) {
+  const auto text =
+      square_product(128, "f32", "f32", false, ", precision = #tpu.contract_precision<fp32>");
+  const Counts c = matrix_counts(text, test::params_of("tpu_v5e"));
+  EXPECT_EQ(c.pushes, 6u * 16);
+  EXPECT_EQ(c.products, 6u * 16);
 }
 
 TEST(Launch, WindowsThatDoNotFitVmemAreNamed) {

@@ -122,6 +122,101 @@ TEST(Kernels, DoesLayerNormGiveTheRightValuesAndFetchItsWeightsOnce) {
   EXPECT_EQ(test::counter(report, "window_fetches"), 64 + 2);
 }
 
+/// A product of n^3 in a kernel of three grid dimensions.
+run::LaunchReport product_report(const std::string& stem, const TpuParams& params, std::int64_t n,
+                                 bool relu) {
+  LaunchFixture f(pallas(stem), {{"x", DType::kBF16, {n, n}, test::randn(1)},
+                                 {"y", DType::kBF16, {n, n}, test::randn(2)},
+                                 {"o", DType::kBF16, {n, n}, test::zeros()}});
+  const auto report = test::run_on(params, f);
+  const auto x = f.values("x"), y = f.values("y"), o = f.values("o");
+  const auto size = static_cast<std::size_t>(n);
+  for (std::size_t i = 0; i < o.size(); i += 100'003) {
+    double want = 0;
+    for (std::size_t k = 0; k < size; ++k) want += x[i / size * size + k] * y[k * size + i % size];
+    if (relu) want = std::max(want, 0.0);
+    EXPECT_NEAR(o[i], want, 1e-2 * std::abs(want) + 2e-2) << stem << i;
+  }
+  EXPECT_EQ(test::ledger_sum(report), report.cycles);
+  return report;
+}
+
+TEST(Kernels, DoProductsGiveTheRightValuesAndKeepTheArraysBusyAsLongAsTheyMust) {
+  for (bool relu : {false, true}) {
+    const std::string stem = relu ? "matmul_relu_1024" : "matmul_1024";
+    const auto large =
+        product_report(stem + "_b512x1024x1024", test::params_of("tpu_v5e"), 1024, relu);
+    const auto small =
+        product_report(stem + "_b128x128x128", test::params_of("tpu_v5e"), 1024, relu);
+    // Every 128 x 128 tile of y meets 1024 rows, one a cycle.
+    EXPECT_EQ(test::counter(large, "mxu_busy_cycles"), 8.0 * 8 * 1024);
+    EXPECT_EQ(test::counter(small, "mxu_busy_cycles"), 8.0 * 8 * 1024);
+  }
+  const auto v6e =
+      product_report("matmul_1024_b512x1024x1024", test::params_of("tpu_v6e"), 1024, false);
+  EXPECT_EQ(test::counter(v6e, "mxu_busy_cycles"), 4.0 * 4 * 512);  // 256 x 256, two rows a cycle
+}
+
+TEST(Kernels, DoesAnInt8ProductGiveTheRightValues) {
+  const auto integers = [](std::uint64_t seed) {
+    exec::Init init;
+    init.kind = exec::Init::Kind::kRandint;
+    init.value = 100;
+    init.seed = seed;
+    return init;
+  };
+  LaunchFixture f(pallas("int8_matmul_2048"), {{"x", DType::kI8, {2048, 2048}, integers(1)},
+                                               {"y", DType::kI8, {2048, 2048}, integers(2)},
+                                               {"o", DType::kI32, {2048, 2048}, test::zeros()}});
+  const auto report = test::run_on(test::params_of("tpu_v5e"), f);
+  const auto x = f.values("x"), y = f.values("y"), o = f.values("o");
+  for (std::size_t i = 0; i < o.size(); i += 100'003) {
+    double want = 0;
+    for (std::size_t k = 0; k < 2048; ++k) want += x[i / 2048 * 2048 + k] * y[k * 2048 + i % 2048];
+    ASSERT_EQ(o[i], want) << i;
+  }
+  EXPECT_EQ(test::counter(report, "mxu_busy_cycles"), 16.0 * 16 * 2048 / 2);
+}
+
+TEST(Kernels, DoesATransposeGiveTheRightValues) {
+  LaunchFixture f(pallas("transpose"), {{"x", DType::kF32, {4096, 4096}, test::randn(1)},
+                                        {"o", DType::kF32, {4096, 4096}, test::zeros()}});
+  const auto report = test::run_on(test::params_of("tpu_v6e"), f);
+  const auto x = f.values("x"), o = f.values("o");
+  for (std::size_t r = 0; r < 4096; r += 331) {
+    for (std::size_t c = 0; c < 4096; c += 97) ASSERT_EQ(o[r * 4096 + c], x[c * 4096 + r]);
+  }
+  EXPECT_EQ(test::counter(report, "xlu_ops"), 512.0 * 32);  // every register once
+}
+
+TEST(Kernels, DoesFlashAttentionGiveTheRightValues) {
+  constexpr std::size_t kHeads = 32, kRows = 512, kDim = 128;
+  std::vector<test::TensorSpec> tensors;
+  for (const char* name : {"q", "k", "v", "o"}) {
+    tensors.push_back({name, DType::kBF16, {kHeads, kRows, kDim}, test::randn(tensors.size())});
+  }
+  LaunchFixture f(pallas("flash_h32_s512"), tensors);
+  const auto report = test::run_on(test::params_of("tpu_v5e"), f);
+  const auto q = f.values("q"), k = f.values("k"), v = f.values("v"), o = f.values("o");
+  for (std::size_t row = 0; row < kHeads * kRows; row += 1999) {
+    const std::size_t head = row / kRows * kRows * kDim;
+    std::vector<double> p(kRows);
+    double sum = 0;
+    for (std::size_t j = 0; j < kRows; ++j) {
+      double s = 0;
+      for (std::size_t d = 0; d < kDim; ++d) s += q[row * kDim + d] * k[head + j * kDim + d];
+      sum += p[j] = std::exp(s / std::sqrt(double{kDim}));
+    }
+    for (std::size_t d = 0; d < kDim; d += 17) {
+      double want = 0;
+      for (std::size_t j = 0; j < kRows; ++j) want += p[j] / sum * v[head + j * kDim + d];
+      EXPECT_NEAR(o[row * kDim + d], want, 0.02 * std::abs(want) + 2e-3) << row << " " << d;
+    }
+  }
+  // Both products: 4 tiles of 128 x 128 and 512 rows a head.
+  EXPECT_EQ(test::counter(report, "mxu_busy_cycles"), 32.0 * 2 * 4 * 512);
+}
+
 TEST(Kernels, DoCopiesThatAKernelStartsItselfGiveTheRightValues) {
   for (const char* kernel : {"manual_dma", "double_buffer"}) {
     LaunchFixture f(pallas(kernel), {{"x", DType::kF32, {4096, 1024}, test::randn(1)},

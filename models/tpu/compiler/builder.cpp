@@ -166,6 +166,26 @@ ValueId TileBuilder::reduce(Opcode opcode, Element element, TileOp::Axis axis, T
   return id;
 }
 
+ValueId TileBuilder::transpose(Element element, VregGrid grid, ValueId v) {
+  if (is_uniform(v)) return v;
+  const ValueId id = generate(Opcode::kVTranspose, element, grid);
+  region_->ops.back().operands[0] = v;
+  return id;
+}
+
+ValueId TileBuilder::matmul(Element element, TileOp op) {
+  op.kind = TileOp::Kind::kMatmul;
+  op.element = element;
+  TileValue v;
+  v.kind = TileValue::Kind::kTile;
+  v.grid = op.grid;
+  v.element = element;
+  op.result = tile(v);
+  const ValueId id = op.result;
+  push(std::move(op));
+  return id;
+}
+
 void TileBuilder::scalar_op(Opcode opcode, std::span<const ValueId> operands, ValueId result) {
   TileOp op;
   op.kind = TileOp::Kind::kScalar;

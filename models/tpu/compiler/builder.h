@@ -41,6 +41,10 @@ class TileBuilder {
   void store(TileOp op) { push(std::move(op)); }
   /// Operand 0, iteration space and ragged edges are those of `over`.
   ValueId reduce(Opcode op, Element element, TileOp::Axis axis, TileOp over);
+  /// `grid`: of the transpose.
+  ValueId transpose(Element element, VregGrid grid, ValueId v);
+  /// Operands, grid and precision are those of `op`; `element`: of the result.
+  ValueId matmul(Element element, TileOp op);
   void scalar_op(Opcode op, std::span<const ValueId> operands, ValueId result);
   void control(TileOp op) { push(std::move(op)); }
 

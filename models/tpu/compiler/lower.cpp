@@ -4,12 +4,15 @@
 
 #include <algorithm>
 
+#include "models/tpu/compiler/matmul_code.h"
 #include "models/tpu/compiler/nest.h"
 
 namespace xpusim::tpu {
 namespace {
 
 using Axis = TileOp::Axis;
+
+constexpr std::int64_t kUnrolledRows = 16384;  ///< registers of rows in a product's straight code
 
 /// A nest's grid cut in one direction: `whole` chunks of `size`, and what is left.
 struct Cut {
@@ -112,8 +115,15 @@ class Lowering {
     return true;
   }
 
+  bool append_chunk(const NestContext& context, const Chunk& chunk) {
+    DraftBlock block;
+    ChunkCode(context, chunk, block).build();
+    return append(schedule(block, core_));
+  }
+
   /// Unrolls as far as asked; halves until the registers suffice.
   void lower_nest(const Nest& nest) {
+    if (nest.matmul) return lower_matmul(nest);
     for (std::int64_t unroll = core_.unroll; unroll >= 1; unroll /= 2) {
       const std::size_t code = program_.code.size(), bundles = program_.bundles.size();
       const std::size_t buffers = program_.buffers.size();
@@ -122,7 +132,46 @@ class Lowering {
       program_.bundles.resize(bundles);
       program_.buffers.resize(buffers);
     }
-    const std::uint32_t line = nest.roots.front().op->line;
+    out_of_registers(nest.roots.front().op->line);
+  }
+
+  /// A product is unrolled as a whole; if that is too long, it is a loop over its columns.
+  void lower_matmul(const Nest& nest) {
+    const MatrixParams& mxu = core_.mxu;
+    const std::uint32_t line = nest.matmul->line;
+    if (mxu.size % kLanes != 0 || mxu.size > 3 * kLanes) {
+      problems_.error(program_.lines[line],
+                      "products are compiled for matrix units of 128, 256 or "
+                      "384 rows and columns");
+      return;
+    }
+    const MatmulPlan plan = plan_matmul(function_, *nest.matmul, mxu);
+    const std::int64_t tiles = (nest.grid.cols + plan.array_registers - 1) / plan.array_registers;
+    const std::int64_t steps = plan.passes(nest.grid.cols) * plan.groups;
+    const std::int64_t pieces = (steps + kUnrolledRows - 1) / kUnrolledRows;
+    const Cut columns = cut(tiles, std::max(plan.column_units, tiles / pieces));
+    NestContext context{function_, placement_.definitions, nest, plan.groups, tiles};
+    make_buffers(nest, context);
+    const std::uint16_t sums = plan.sums_in_vmem() ? spill(nest.grid.count()) : kNoBuffer;
+    Chunk chunk;
+    for (int tail = 0; tail < 2; ++tail) {
+      const std::int64_t trips = tail == 0 ? columns.whole : columns.rest > 0;
+      if (trips == 0) continue;
+      chunk.col_index = tail == 0 ? 0 : columns.whole * columns.size;
+      chunk.col = chunk.col_index * plan.array_registers;
+      chunk.cols = (tail == 0 ? columns.size : columns.rest) * plan.array_registers;
+      chunk.cols = std::min(chunk.cols, nest.grid.cols - chunk.col);
+      chunk.col_index_step = columns.size;
+      chunk.col_step = trips > 1 ? columns.size * plan.array_registers : 0;
+      if (trips > 1) mark(Opcode::kLoop, trips, line);
+      DraftBlock block;
+      MatmulCode(context, core_, plan, chunk, sums, block).build();
+      if (!append(schedule(block, core_))) return out_of_registers(line);
+      if (trips > 1) end_loop(line);
+    }
+  }
+
+  void out_of_registers(std::uint32_t line) {
     problems_.error(program_.lines[line], fmt::format("this needs more than {} vector registers at "
                                                       "once",
                                                       kVectorRegisters));
@@ -159,14 +208,14 @@ class Lowering {
     chunk.cols = cols.size;
     chunk.col_step = cols.whole > 1 ? cols.size : 0;
     if (cols.whole > 1) mark(Opcode::kLoop, cols.whole, line);
-    if (!append(schedule(ChunkCode(context, chunk).build(), core_))) return false;
+    if (!append_chunk(context, chunk)) return false;
     if (cols.whole > 1) end_loop(line);
     if (cols.rest > 0) {
       chunk.col = cols.whole * cols.size;
       chunk.cols = cols.rest;
       chunk.col_step = 0;
       chunk.col_index = cols.whole;
-      if (!append(schedule(ChunkCode(context, chunk).build(), core_))) return false;
+      if (!append_chunk(context, chunk)) return false;
     }
     if (trips > 1) end_loop(line);
     return true;

@@ -302,6 +302,8 @@ MosaicFront::Handler MosaicFront::handler(std::string_view name) {
       {"tpu.reshape", &MosaicFront::shape_cast},
       {"vector.multi_reduction", &MosaicFront::reduction},
       {"tpu.iota", &MosaicFront::iota},
+      {"tpu.matmul", &MosaicFront::matmul},
+      {"tpu.transpose", &MosaicFront::transpose},
       {"tpu.assume_multiple", &MosaicFront::alias},
       {"memref.load", &MosaicFront::scalar_load},
       {"memref.store", &MosaicFront::scalar_store},
@@ -331,9 +333,6 @@ MosaicFront::Handler MosaicFront::handler(std::string_view name) {
 
 std::string refuse_mosaic(const Op& op) {
   if (elementwise_handler(op.name()) || MosaicFront::handler(op.name())) return "";
-  if (op.name().find("matmul") != std::string_view::npos) {
-    return "the matrix unit is not modelled";
-  }
   return "this TPU model has no code for it";
 }
 

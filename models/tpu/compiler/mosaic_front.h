@@ -47,6 +47,8 @@ class MosaicFront {
   void shape_cast(const kernel::Op& op);
   void reduction(const kernel::Op& op);
   void iota(const kernel::Op& op);
+  void matmul(const kernel::Op& op);
+  void transpose(const kernel::Op& op);
   void load(const kernel::Op& op);
   void store(const kernel::Op& op);
   void scalar_load(const kernel::Op& op);

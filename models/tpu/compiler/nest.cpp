@@ -35,7 +35,7 @@ std::vector<Nest> form_nests(const Placement& placement, const TileFunction& fun
   std::vector<Nest> nests;
   for (const PlacedOp& p : placement.segments[static_cast<std::size_t>(segment)].ops) {
     const TileOp& op = *p.op;
-    Nest key{segment, p.phase, op.grid, Axis::kColumns, false, {}};
+    Nest key{segment, p.phase, op.grid, Axis::kColumns, false, nullptr, {}};
     if (op.kind == Kind::kStore) add_root(nests, key, {Root::Kind::kStore, &op, kNoValue});
     if (op.kind == Kind::kReduce) {
       key.axis = op.axis;
@@ -45,15 +45,23 @@ std::vector<Nest> form_nests(const Placement& placement, const TileFunction& fun
     if (op.result == kNoValue) continue;
     const Definition& d = placement.definitions[index(op.result)];
     if (!d.saved) continue;
-    Nest home{segment, d.phase, function.values[index(op.result)].grid, Axis::kColumns, false, {}};
+    Nest home{segment, d.phase, function.values[index(op.result)].grid, Axis::kColumns, false,
+              nullptr, {}};
     add_root(nests, home, {Root::Kind::kSave, &op, op.result});
+  }
+  for (const PlacedOp& p : placement.segments[static_cast<std::size_t>(segment)].ops) {
+    for (Nest& n : nests) {
+      if (p.op->kind == Kind::kMatmul && n.phase == p.phase && n.grid == p.op->grid) {
+        n.matmul = p.op;
+      }
+    }
   }
   std::stable_sort(nests.begin(), nests.end(),
                    [](const Nest& a, const Nest& b) { return a.phase < b.phase; });
   return nests;
 }
 
-DraftBlock ChunkCode::build() {
+void ChunkCode::build() {
   const std::size_t roots = ctx_.nest.roots.size();
   const auto kept = static_cast<std::size_t>(std::max(chunk_.rows, chunk_.cols));
   running_.assign(roots, std::vector<std::vector<Virtual>>(kept));
@@ -69,19 +77,27 @@ DraftBlock ChunkCode::build() {
     }
   }
   store_partials();
-  return std::move(block_);
+}
+
+std::uint64_t ChunkCode::key(ValueId v, std::int64_t r, std::int64_t c) {
+  return (static_cast<std::uint64_t>(v) << 40) ^ (static_cast<std::uint64_t>(r & 0xfffff) << 20) ^
+         static_cast<std::uint64_t>(c & 0xfffff);
+}
+
+void ChunkCode::provide(ValueId v, std::int64_t r, std::int64_t c, Virtual made) {
+  if (value(v).grid.rows == 1) r = -chunk_.row;
+  if (value(v).grid.cols == 1) c = -chunk_.col;
+  instances_[key(v, r, c)] = made;
 }
 
 Virtual ChunkCode::instance(ValueId v, std::int64_t r, std::int64_t c) {
   if (v == kNoValue || value(v).kind == TileValue::Kind::kUniform) return kNoVirtual;
   if (value(v).grid.rows == 1) r = -chunk_.row;  // row 0 of the value, whatever the chunk
   if (value(v).grid.cols == 1) c = -chunk_.col;
-  const std::uint64_t key = (static_cast<std::uint64_t>(v) << 40) ^
-                            (static_cast<std::uint64_t>(r & 0xfffff) << 20) ^
-                            static_cast<std::uint64_t>(c & 0xfffff);
-  if (auto it = instances_.find(key); it != instances_.end()) return it->second;
+  const std::uint64_t place = key(v, r, c);
+  if (auto it = instances_.find(place); it != instances_.end()) return it->second;
   const Virtual made = make(v, ctx_.definitions[index(v)], r, c);
-  instances_[key] = made;
+  instances_[place] = made;
   return made;
 }
 
@@ -114,7 +130,12 @@ Virtual ChunkCode::load(const TileOp& op, std::int64_t r, std::int64_t c) {
 
 Virtual ChunkCode::compute(const TileOp& op, std::int64_t r, std::int64_t c) {
   std::array<Virtual, 3> src;
-  for (std::size_t k = 0; k < src.size(); ++k) src[k] = instance(op.operands[k], r, c);
+  if (op.opcode == Opcode::kVTranspose) {
+    const auto [row, col] = transposed_place(op, r, c);
+    src = {instance(op.operands[0], row, col), kNoVirtual, kNoVirtual};
+  } else {
+    for (std::size_t k = 0; k < src.size(); ++k) src[k] = instance(op.operands[k], r, c);
+  }
   Draft d;
   d.op = op.opcode;
   d.element = op.element;
@@ -124,6 +145,17 @@ Virtual ChunkCode::compute(const TileOp& op, std::int64_t r, std::int64_t c) {
                                                                        : RegisterFile::kVector);
   block_.code.push_back(d);
   return d.dst;
+}
+
+/// The register that goes through the XLU when the one at (r, c) of a transpose's result leaves it:
+/// a square of 128 x 128 elements is kLanes / kSublanes registers on both sides.
+std::pair<std::int64_t, std::int64_t> ChunkCode::transposed_place(const TileOp& op, std::int64_t r,
+                                                                  std::int64_t c) const {
+  constexpr std::int64_t kSquare = kLanes / kSublanes;
+  const VregGrid from = value(op.operands[0]).grid;
+  const std::int64_t row = (chunk_.col + c) * kSquare + (chunk_.row + r) % kSquare;
+  const std::int64_t col = (chunk_.row + r) / kSquare;
+  return {std::min(row, from.rows - 1) - chunk_.row, std::min(col, from.cols - 1) - chunk_.col};
 }
 
 Virtual ChunkCode::finish_reduction(const Definition& d, std::int64_t r, std::int64_t c) {
@@ -270,7 +302,7 @@ Address ChunkCode::partial_address(std::uint16_t buffer, Axis axis, std::int64_t
   if (axis == Axis::kColumns) {
     base = (chunk_.row + kept) * ctx_.partial_cols + chunk_.col_index;
     by_row = chunk_.row_step * ctx_.partial_cols;
-    by_col = chunk_.col_step != 0;
+    by_col = chunk_.col_step != 0 ? chunk_.col_index_step : 0;
   } else if (axis == Axis::kRows) {
     base = chunk_.row_index * ctx_.nest.grid.cols + chunk_.col + kept;
     by_row = chunk_.row_step != 0 ? ctx_.nest.grid.cols : 0;
@@ -278,7 +310,7 @@ Address ChunkCode::partial_address(std::uint16_t buffer, Axis axis, std::int64_t
   } else {
     base = chunk_.row_index * ctx_.partial_cols + chunk_.col_index;
     by_row = chunk_.row_step != 0 ? ctx_.partial_cols : 0;
-    by_col = chunk_.col_step != 0;
+    by_col = chunk_.col_step != 0 ? chunk_.col_index_step : 0;
   }
   a.offset = static_cast<std::int32_t>(base);
   a.inner_stride = static_cast<std::int32_t>(chunk_.col_step != 0 ? by_col : by_row);

@@ -25,7 +25,8 @@ struct Nest {
   std::int32_t segment = 0, phase = 0;
   VregGrid grid;
   TileOp::Axis axis = TileOp::Axis::kColumns;
-  bool reduces = false;  ///< it has a direction
+  bool reduces = false;            ///< it has a direction
+  const TileOp* matmul = nullptr;  ///< the product whose results it takes as they come
   std::vector<Root> roots;
 };
 
@@ -39,6 +40,7 @@ struct Chunk {
   std::int64_t rows = 1, cols = 1;
   std::int64_t row_step = 0, col_step = 0;    ///< 0: no loop in that direction
   std::int64_t row_index = 0, col_index = 0;  ///< which chunk it is in the first trip
+  std::int64_t col_index_step = 1;            ///< and how many chunks a trip goes on by
 };
 
 /// What a chunk's code needs to know around it.
@@ -52,16 +54,26 @@ struct NestContext {
 /// Draws up the instructions of one chunk.
 class ChunkCode {
  public:
-  ChunkCode(const NestContext& context, const Chunk& chunk) : ctx_(context), chunk_(chunk) {}
-  DraftBlock build();
+  ChunkCode(const NestContext& context, const Chunk& chunk, DraftBlock& block)
+      : ctx_(context), chunk_(chunk), block_(block) {}
+  /// All of the chunk.
+  void build();
+  /// The value's register at a place of the chunk, which other code made.
+  void provide(ValueId v, std::int64_t r, std::int64_t c, Virtual made);
+  /// The value's register at a place of the chunk; kNoVirtual for a uniform value.
+  Virtual instance(ValueId v, std::int64_t r, std::int64_t c);
+  /// Registers of what was computed so far are not used again.
+  void forget() { instances_.clear(); }
 
  private:
   using Point = std::pair<std::int64_t, std::int64_t>;
 
-  Virtual instance(ValueId v, std::int64_t r, std::int64_t c);
+  static std::uint64_t key(ValueId v, std::int64_t r, std::int64_t c);
   Virtual make(ValueId v, const Definition& d, std::int64_t r, std::int64_t c);
   Virtual load(const TileOp& op, std::int64_t r, std::int64_t c);
   Virtual compute(const TileOp& op, std::int64_t r, std::int64_t c);
+  std::pair<std::int64_t, std::int64_t> transposed_place(const TileOp& op, std::int64_t r,
+                                                         std::int64_t c) const;
   Virtual finish_reduction(const Definition& d, std::int64_t r, std::int64_t c);
   Virtual fold_sublanes(const TileOp& op, Virtual v);
   void store(const TileOp& op, std::int64_t r, std::int64_t c);
@@ -84,7 +96,7 @@ class ChunkCode {
 
   const NestContext& ctx_;
   Chunk chunk_;
-  DraftBlock block_;
+  DraftBlock& block_;
   std::unordered_map<std::uint64_t, Virtual> instances_;
   /// [root][kept coordinate]: running partial results, several for each so that they overlap.
   std::vector<std::vector<std::vector<Virtual>>> running_;

@@ -56,11 +56,13 @@ class Placer {
     placed.segments.push_back(static_cast<std::int32_t>(out_.segments.size()));
     out_.segments.emplace_back();
     store_phase_.assign(stored_.size(), -1);
+    matmul_phase_ = 0;
   }
 
   void add(const TileOp& op, std::int32_t segment) {
     const std::int32_t phase = phase_of(op, segment);
-    out_.segments[static_cast<std::size_t>(segment)].ops.push_back({&op, phase});
+    auto& ops = out_.segments[static_cast<std::size_t>(segment)].ops;
+    ops.push_back({&op, phase});
     if (op.kind == Kind::kStore) {
       store_phase_[op.buffer] = std::max(store_phase_[op.buffer], phase);
     }
@@ -69,18 +71,24 @@ class Placer {
     d.op = &op;
     d.segment = segment;
     d.phase = op.kind == Kind::kReduce ? phase + 1 : phase;
+    d.position = ops.size() - 1;
+    if (op.kind == Kind::kMatmul) matmul_phase_ = phase;
   }
 
   /// A reduction's result is per row; an op over all columns that reads it belongs to a later
-  /// phase.
+  /// phase. So does an op that takes registers in another order, and a product of what is computed
+  /// here.
   std::int32_t phase_of(const TileOp& op, std::int32_t segment) const {
     if (op.kind == Kind::kLoad) return store_phase_[op.buffer] + 1;
-    std::int32_t phase = 0;
+    const bool matmul = op.kind == Kind::kMatmul;
+    std::int32_t phase = matmul ? matmul_phase_ + 1 : 0;
     for (ValueId v : op.operands) {
       if (v == kNoValue) continue;
       const Definition& d = out_.definitions[static_cast<std::size_t>(v)];
-      if (d.segment != segment || d.phase == 0) continue;
-      const bool same = function_.values[static_cast<std::size_t>(v)].grid == op.grid;
+      if (d.segment != segment || (d.phase == 0 && !matmul)) continue;
+      const bool same = matmul ? d.op->kind == Kind::kLoad
+                               : function_.values[static_cast<std::size_t>(v)].grid == op.grid &&
+                                     op.opcode != Opcode::kVTranspose;
       phase = std::max(phase, d.phase + (same ? 0 : 1));
     }
     return phase;
@@ -88,8 +96,9 @@ class Placer {
 
   void mark(const PlacedRegion& r) {
     for (std::int32_t s : r.segments) {
-      for (const PlacedOp& p : out_.segments[static_cast<std::size_t>(s)].ops) {
-        for (ValueId v : p.op->operands) use(v, s, p.phase);
+      const auto& ops = out_.segments[static_cast<std::size_t>(s)].ops;
+      for (std::size_t i = 0; i < ops.size(); ++i) {
+        for (ValueId v : ops[i].op->operands) use(v, {s, ops[i].phase, i});
       }
     }
     for (const auto& regions : r.inner) {
@@ -97,39 +106,60 @@ class Placer {
     }
   }
 
-  void use(ValueId v, std::int32_t segment, std::int32_t phase) {
+  /// Where a value is read.
+  struct Use {
+    std::int32_t segment, phase;
+    std::size_t position;
+  };
+
+  void use(ValueId v, const Use& at) {
     if (v == kNoValue) return;
     Definition& d = out_.definitions[static_cast<std::size_t>(v)];
     if (!d.op || function_.values[static_cast<std::size_t>(v)].kind == TileValue::Kind::kUniform) {
       return;
     }
-    if (d.segment == segment && d.phase >= phase) return;
-    if (!is_cheap(function_, d, stored_)) {
+    if (d.segment == at.segment && d.phase >= at.phase) return;
+    if (!is_cheap(d, at)) {
       d.saved = true;
       return;
     }
-    for (ValueId o : d.op->operands) use(o, segment, phase);
+    for (ValueId o : d.op->operands) use(o, at);
+  }
+
+  /// Whether another nest computes the value anew instead of reading a saved copy.
+  bool is_cheap(const Definition& d, const Use& at) const {
+    if (d.op->kind == Kind::kLoad) return !d.op->spread_lanes && !is_overwritten(d, at);
+    if (d.op->kind != Kind::kCompute) return false;
+    if (function_.values[static_cast<std::size_t>(d.op->result)].kind == TileValue::Kind::kMask) {
+      return true;
+    }
+    return std::all_of(d.op->operands.begin(), d.op->operands.end(), [&](ValueId v) {
+      return v == kNoValue ||
+             function_.values[static_cast<std::size_t>(v)].kind == TileValue::Kind::kUniform;
+    });
+  }
+
+  /// Whether what was loaded may have been stored over before the use, in the text or in an earlier
+  /// nest.
+  bool is_overwritten(const Definition& d, const Use& at) const {
+    if (!stored_[d.op->buffer]) return false;
+    if (d.segment != at.segment) return true;
+    const auto& ops = out_.segments[static_cast<std::size_t>(at.segment)].ops;
+    for (std::size_t i = d.position + 1; i < ops.size(); ++i) {
+      if (ops[i].op->kind != Kind::kStore || ops[i].op->buffer != d.op->buffer) continue;
+      if (i < at.position || ops[i].phase < at.phase) return true;
+    }
+    return false;
   }
 
   const TileFunction& function_;
   std::vector<bool> stored_;
   std::vector<std::int32_t> store_phase_;
+  std::int32_t matmul_phase_ = 0;  ///< of the segment's last product
   Placement out_;
 };
 
 }  // namespace
-
-bool is_cheap(const TileFunction& function, const Definition& d, const std::vector<bool>& stored) {
-  if (d.op->kind == Kind::kLoad) return !stored[d.op->buffer] && !d.op->spread_lanes;
-  if (d.op->kind != Kind::kCompute) return false;
-  if (function.values[static_cast<std::size_t>(d.op->result)].kind == TileValue::Kind::kMask) {
-    return true;
-  }
-  return std::all_of(d.op->operands.begin(), d.op->operands.end(), [&](ValueId v) {
-    return v == kNoValue ||
-           function.values[static_cast<std::size_t>(v)].kind == TileValue::Kind::kUniform;
-  });
-}
 
 Placement place(const TileFunction& function, std::size_t buffers) {
   return Placer(function, buffers).run();

@@ -17,6 +17,7 @@ struct Definition {
   const TileOp* op = nullptr;  ///< null: a uniform value from outside
   std::int32_t segment = -1;
   std::int32_t phase = 0;
+  std::size_t position = 0;                  ///< in its segment
   bool saved = false;                        ///< kept in a spill buffer for other nests
   std::uint16_t buffer = kNoBuffer;          ///< that buffer, once its nest is lowered
   std::uint16_t partial_buffer = kNoBuffer;  ///< a reduction's partial results ...
@@ -45,9 +46,6 @@ struct Placement {
   std::vector<Segment> segments;
   PlacedRegion body;
 };
-
-/// Whether another nest computes the value anew instead of reading a saved copy.
-bool is_cheap(const TileFunction& function, const Definition& d, const std::vector<bool>& stored);
 
 Placement place(const TileFunction& function, std::size_t buffers);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "models/tpu/core/matrix_unit.h"
+
 namespace xpusim::tpu {
 namespace {
 
@@ -31,9 +33,93 @@ class RegisterPool {
   std::uint64_t free_;
 };
 
+/// What goes to the matrix units and comes from them, in order: an instruction may go when those of
+/// its kind before it are gone, and those that it depends on: weights replace others once all rows
+/// for those are in, rows need all of their weights.
+class MatrixOrder {
+ public:
+  MatrixOrder(const DraftBlock& block, const MatrixParams& params)
+      : results_(static_cast<std::size_t>(params.results)),
+        units_(static_cast<std::size_t>(params.count), Unit{MatrixUnit(params), {}, {}}) {
+    turn_.resize(block.code.size());
+    after_.resize(block.code.size());
+    for (std::size_t i = 0; i < block.code.size(); ++i) {
+      const Draft& d = block.code[i];
+      if (!is_matrix(d.op)) continue;
+      Unit& u = units_[d.unit];
+      turn_[i] = u.count[kind(d.op)]++;
+      if (d.op == Opcode::kVMatPop) continue;
+      const bool push = d.op == Opcode::kVMatPush;
+      after_[i] = u.last[d.set][push ? 1 : 0];
+      u.last[d.set][push ? 0 : 1] = turn_[i] + 1;
+    }
+    for (Unit& u : units_) u.count = {};
+  }
+
+  static bool is_matrix(Opcode op) {
+    const Slot slot = info(op).slot;
+    return slot == Slot::kMatrix || slot == Slot::kMatrixPop;
+  }
+
+  /// When draft `i` can go: never (before others have) is the largest number.
+  std::int64_t ready(std::size_t i, const Draft& d) const {
+    const Unit& u = units_[d.unit];
+    const MatrixUnit& t = u.time;
+    if (u.count[kind(d.op)] != turn_[i]) return kNot;
+    switch (d.op) {
+      case Opcode::kVMatPush:
+        if (u.count[1] < after_[i]) return kNot;
+        return static_cast<std::int64_t>(std::max({t.push_free(), t.set_free(d.set), u.next[0]}));
+      case Opcode::kVMatMul:
+        if (u.count[0] < after_[i] || t.results() >= results_) return kNot;
+        return static_cast<std::int64_t>(
+            std::max({t.path_free(), t.weights_ready(d.set), u.next[1]}));
+      default:
+        return t.has_result() ? static_cast<std::int64_t>(std::max(t.result_ready(), u.next[2]))
+                              : kNot;
+    }
+  }
+
+  /// It goes; returns the cycle at which the unit is through with it.
+  std::int64_t go(const Draft& d, std::int64_t at) {
+    Unit& u = units_[d.unit];
+    const auto cycle = static_cast<Cycle>(at);
+    Instruction i;
+    i.op = d.op;
+    i.element = d.element;
+    i.transposed = d.transposed;
+    i.set = d.set;
+    ++u.count[kind(d.op)];
+    u.next[kind(d.op)] = cycle + 1;
+    if (d.op == Opcode::kVMatPush) u.time.push(i, cycle);
+    if (d.op == Opcode::kVMatMul) u.time.multiply(i, cycle);
+    if (d.op == Opcode::kVMatPop) u.time.pop();
+    if (d.op == Opcode::kVMatPush) return static_cast<std::int64_t>(u.time.push_free());
+    return at + static_cast<std::int64_t>(u.time.latency(d.element));
+  }
+
+ private:
+  static constexpr std::int64_t kNot = std::int64_t{1} << 60;
+  struct Unit {
+    MatrixUnit time;
+    std::array<std::int32_t, 3> count{};                ///< gone (first: in all) of each kind
+    std::array<std::array<std::int32_t, 2>, 2> last{};  ///< [set]: pushes, rows drawn up so far
+    std::array<Cycle, 3> next{};
+  };
+  static std::size_t kind(Opcode op) {
+    return op == Opcode::kVMatPush ? 0 : op == Opcode::kVMatMul ? 1 : 2;
+  }
+
+  std::size_t results_;
+  std::vector<Unit> units_;
+  std::vector<std::int32_t> turn_;   ///< by draft: how many of its kind go before it
+  std::vector<std::int32_t> after_;  ///< by draft: how many of the other kind do
+};
+
 class ListScheduler {
  public:
-  ListScheduler(const DraftBlock& block, const CoreParams& core) : block_(block), core_(core) {
+  ListScheduler(const DraftBlock& block, const CoreParams& core)
+      : block_(block), core_(core), matrix_(block, core.mxu) {
     const std::size_t virtuals = block.files.size();
     uses_.assign(virtuals, 0);
     ready_.assign(virtuals, -1);
@@ -120,6 +206,7 @@ class ListScheduler {
     auto unit = std::find_if(unit_free_[slot].begin(), unit_free_[slot].end(),
                              [&](std::int64_t at) { return at <= cycle; });
     if (unit == unit_free_[slot].end()) return false;
+    if (MatrixOrder::is_matrix(d.op) && matrix_.ready(i, d) > cycle) return false;
     const int dying = dying_sources(d);
     if (d.dst != kNoVirtual) {
       const int room = pool(block_.files[d.dst]).free_count() + dying;
@@ -151,6 +238,9 @@ class ListScheduler {
     i.element = d.element;
     i.masked = d.masked;
     i.address = d.address;
+    i.transposed = d.transposed;
+    i.unit = d.unit;
+    i.set = d.set;
     for (std::size_t k = 0; k < d.src.size(); ++k) {
       if (d.src[k] != kNoVirtual) i.src[k] = place_[d.src[k]];
     }
@@ -166,8 +256,9 @@ class ListScheduler {
   void finish(std::uint32_t i, std::int64_t cycle) {
     const Draft& d = block_.code[i];
     issued_at_[i] = cycle;
-    const std::int64_t done = cycle + result_latency(core_.latency, d.op);
+    const std::int64_t done = cycle + result_latency(core_, d.op);
     busy_until_ = std::max({busy_until_, done, cycle + issue_interval(core_.latency, d.op)});
+    if (MatrixOrder::is_matrix(d.op)) busy_until_ = std::max(busy_until_, matrix_.go(d, cycle));
     if (d.dst == kNoVirtual) return;
     ready_[d.dst] = done;
     if (uses_[d.dst] == 0) dead_.push_back({done, d.dst});
@@ -187,6 +278,7 @@ class ListScheduler {
 
   const DraftBlock& block_;
   const CoreParams& core_;
+  MatrixOrder matrix_;
   std::vector<std::int32_t> uses_, after_;
   std::vector<std::int64_t> ready_, issued_at_;
   std::vector<Reg> place_;

@@ -23,6 +23,8 @@ struct Draft {
   Opcode op = Opcode::kVMove;
   Element element = Element::kNone;
   bool masked = false;
+  bool transposed = false;         ///< weights
+  std::uint8_t unit = 0, set = 0;  ///< of what goes to or comes from a matrix unit
   Virtual dst = kNoVirtual;
   std::array<Virtual, 3> src = {kNoVirtual, kNoVirtual, kNoVirtual};
   Address address;
@@ -47,8 +49,10 @@ struct ScheduledBundle {
 
 /// Packs the block into bundles: each cycle takes the oldest instructions whose operands are ready,
 /// as far as slots, units and free registers allow. Cycles in which nothing can issue are left out:
-/// the core interlocks. It does not move code across blocks, and it does not spill: when the block
-/// needs more registers than there are, there is no result.
+/// the core interlocks. What a matrix unit takes and gives keeps its order, one instruction of a
+/// kind a unit and bundle; no more results are asked for than the unit holds. It does not move code
+/// across blocks, and it does not spill: when the block needs more registers than there are, there
+/// is no result.
 std::optional<std::vector<ScheduledBundle>> schedule(const DraftBlock& block,
                                                      const CoreParams& core);
 

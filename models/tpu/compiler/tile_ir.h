@@ -44,6 +44,7 @@ struct TileOp {
     kStore,     ///< operand 0 to VMEM, over `grid`
     kCompute,   ///< one instruction a register of `grid`
     kReduce,    ///< operand 0, over `grid`, along `axis`
+    kMatmul,    ///< operand 0 times operand 1 in the matrix units; `grid` is the result's
     kScalar,    ///< one scalar instruction
     kFor,       ///< regions[0] `trips` times, or as often as the step's execution decided
     kIf,        ///< regions[0] or regions[1], as the step's execution decided
@@ -65,6 +66,10 @@ struct TileOp {
   std::int64_t origin = 0;           ///< register of the buffer at which the tile begins
   bool unaligned = false;     ///< rows do not begin at a register: two loads and a select each
   bool spread_lanes = false;  ///< a column of the buffer that is spread over all lanes
+
+  bool transposed = false;    ///< kMatmul: operand 1 is [N, K]
+  std::int64_t passes = 1;    ///< kMatmul: bf16 products that make one of f32: 1, 3 or 6
+  bool ragged_depth = false;  ///< kMatmul: the last registers along K are partly masked
 
   std::int64_t trips = -1;  ///< kFor: -1 as `site` says
   std::uint32_t site = 0;   ///< kFor, kIf; kStartDma, kWaitDma

@@ -3,11 +3,24 @@
 namespace xpusim::tpu {
 
 std::string_view name(Reason reason) {
-  static constexpr std::array<std::string_view, kReasons> kNames = {
-      "issued",          "vector_delay_wait", "scalar_delay_wait",   "erf_result_wait",
-      "eup_reserved",    "trf_result_wait",   "xlu_path_reserved",   "taken_branch",
-      "sync_wait_input", "sync_wait_output",  "sync_wait_semaphore", "launch",
-      "no_step"};
+  static constexpr std::array<std::string_view, kReasons> kNames = {"issued",
+                                                                    "vector_delay_wait",
+                                                                    "scalar_delay_wait",
+                                                                    "erf_result_wait",
+                                                                    "eup_reserved",
+                                                                    "trf_result_wait",
+                                                                    "xlu_path_reserved",
+                                                                    "mrb_result_wait",
+                                                                    "matmul_path_reserved",
+                                                                    "lmr_reserved",
+                                                                    "msr_path_reserved",
+                                                                    "msr_reserved_for_lgmr",
+                                                                    "taken_branch",
+                                                                    "sync_wait_input",
+                                                                    "sync_wait_output",
+                                                                    "sync_wait_semaphore",
+                                                                    "launch",
+                                                                    "no_step"};
   return kNames[static_cast<std::size_t>(reason)];
 }
 
@@ -20,6 +33,11 @@ std::string_view meaning(Reason reason) {
       "the transcendental unit is busy",
       "a result of the cross-lane unit is not there yet",
       "the cross-lane units are busy",
+      "a result of a matrix unit is not there yet",
+      "a matrix unit is busy with rows",
+      "a matrix unit's weights are not there yet",
+      "a matrix unit is busy with weights",
+      "rows still pass over the weights to be replaced",
       "a loop branches back",
       "waits for a DMA that brings a block from HBM",
       "waits for a DMA that writes a block to HBM",

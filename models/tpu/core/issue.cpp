@@ -13,6 +13,8 @@ Reason result_wait(Slot producer) {
       return Reason::kErfResultWait;
     case Slot::kXlu:
       return Reason::kTrfResultWait;
+    case Slot::kMatrixPop:
+      return Reason::kMrbResultWait;
     default:
       return Reason::kVectorDelayWait;
   }
@@ -21,6 +23,8 @@ Reason result_wait(Slot producer) {
 Reason unit_wait(Slot slot) {
   return slot == Slot::kEup ? Reason::kEupReserved : Reason::kXluPathReserved;
 }
+
+bool is_matrix(Slot slot) { return slot == Slot::kMatrix || slot == Slot::kMatrixPop; }
 
 /// Only these units take an instruction less often than every cycle.
 bool is_slow(Slot slot) { return slot == Slot::kEup || slot == Slot::kXlu; }
@@ -33,8 +37,7 @@ std::uint32_t distance(Cycle at, Cycle now) {
 
 IssueState::IssueState(const CoreParams& core) {
   for (std::size_t op = 0; op < latency_.size(); ++op) {
-    latency_[op] =
-        static_cast<std::uint16_t>(result_latency(core.latency, static_cast<Opcode>(op)));
+    latency_[op] = static_cast<std::uint16_t>(result_latency(core, static_cast<Opcode>(op)));
     interval_[op] =
         static_cast<std::uint16_t>(issue_interval(core.latency, static_cast<Opcode>(op)));
   }
@@ -42,6 +45,7 @@ IssueState::IssueState(const CoreParams& core) {
     units_[static_cast<std::size_t>(slot)].assign(
         static_cast<std::size_t>(slot_count(core.slots, slot)), 0);
   }
+  matrix_units_.assign(static_cast<std::size_t>(core.mxu.count), MatrixUnit(core.mxu));
 }
 
 void IssueState::wait_for_operands(const Instruction& i, Wait& wait) const {
@@ -57,6 +61,39 @@ void IssueState::wait_for_unit(Slot slot, Wait& wait) const {
   if (free > wait.until) wait = {free, unit_wait(slot)};
 }
 
+void IssueState::wait_for_matrix_unit(const Instruction& i, Wait& wait) const {
+  const MatrixUnit& unit = matrix_units_[i.unit];
+  const auto until = [&](Cycle at, Reason reason) {
+    if (at > wait.until) wait = {at, reason};
+  };
+  switch (i.op) {
+    case Opcode::kVMatPush:
+      until(unit.push_free(), Reason::kMsrPathReserved);
+      return until(unit.set_free(i.set), Reason::kMsrReservedForLgmr);
+    case Opcode::kVMatMul:
+      until(unit.path_free(), Reason::kMatmulPathReserved);
+      return until(unit.weights_ready(i.set), Reason::kLmrReserved);
+    default:
+      if (unit.has_result()) until(unit.result_ready(), Reason::kMrbResultWait);
+  }
+}
+
+void IssueState::take_matrix_unit(const Instruction& i, Cycle at, Activity& activity) {
+  MatrixUnit& unit = matrix_units_[i.unit];
+  switch (i.op) {
+    case Opcode::kVMatPush:
+      activity.matrix(MatrixWork::kWeights, 1);
+      return unit.push(i, at);
+    case Opcode::kVMatMul:
+      activity.matrix(MatrixWork::kBusyCycles, unit.row_cycles(i.element));
+      activity.matrix(
+          i.element == Element::kI8 ? MatrixWork::kRegisters8Bit : MatrixWork::kRegisters, 1);
+      return unit.multiply(i, at);
+    default:
+      if (unit.has_result()) unit.pop();
+  }
+}
+
 void IssueState::take_unit(Opcode op, Cycle at) {
   auto& units = units_[static_cast<std::size_t>(info(op).slot)];
   *std::min_element(units.begin(), units.end()) = at + interval_[static_cast<std::size_t>(op)];
@@ -68,13 +105,16 @@ Cycle IssueState::issue(const Program& program, const Bundle& bundle, Cycle at,
   Wait wait{at, Reason::kIssued};
   for (const Instruction* i = first; i != first + bundle.count; ++i) {
     wait_for_operands(*i, wait);
-    if (is_slow(info(i->op).slot)) wait_for_unit(info(i->op).slot, wait);
+    const Slot slot = info(i->op).slot;
+    if (is_slow(slot)) wait_for_unit(slot, wait);
+    if (is_matrix(slot)) wait_for_matrix_unit(*i, wait);
   }
   if (wait.until > at) activity.charge(bundle.line, wait.reason, wait.until - at);
   for (const Instruction* i = first; i != first + bundle.count; ++i) {
     const Slot slot = info(i->op).slot;
     activity.instruction(slot);
     if (is_slow(slot)) take_unit(i->op, wait.until);
+    if (is_matrix(slot)) take_matrix_unit(*i, wait.until, activity);
     if (i->dst == kNoReg) continue;
     ready_[i->dst] = wait.until + latency_[static_cast<std::size_t>(i->op)];
     producer_[i->dst] = slot;
@@ -95,6 +135,7 @@ IssueState::Snapshot IssueState::snapshot(Cycle now) const {
     for (Cycle free : units) s.units.push_back(distance(free, now));
     std::sort(s.units.begin() + first, s.units.end());  // which of them is which does not matter
   }
+  for (const MatrixUnit& unit : matrix_units_) unit.snapshot(now, s.units);
   return s;
 }
 
@@ -107,6 +148,8 @@ void IssueState::restore(const Snapshot& s, Cycle now) {
   for (auto& units : units_) {
     for (Cycle& free : units) free = now + s.units[k++];
   }
+  const std::uint32_t* rest = s.units.data() + k;
+  for (MatrixUnit& unit : matrix_units_) rest = unit.restore(rest, now);
 }
 
 }  // namespace xpusim::tpu

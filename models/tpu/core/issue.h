@@ -7,13 +7,12 @@
 #include <vector>
 
 #include "models/tpu/core/activity.h"
+#include "models/tpu/core/matrix_unit.h"
 #include "models/tpu/params.h"
 #include "models/tpu/program/program.h"
 #include "sim/engine/time.h"
 
 namespace xpusim::tpu {
-
-using engine::Cycle;
 
 /// The state of the registers and units of a core: when each result can be read and each unit takes
 /// its next instruction. Results are interlocked: a bundle waits until all its operands are there.
@@ -32,6 +31,7 @@ class IssueState {
     std::vector<std::uint32_t> units;
     bool operator==(const Snapshot&) const = default;
   };
+  const std::vector<MatrixUnit>& matrix_units() const { return matrix_units_; }
   Snapshot snapshot(Cycle now) const;
   void restore(const Snapshot& snapshot, Cycle now);
 
@@ -42,12 +42,15 @@ class IssueState {
   };
   void wait_for_operands(const Instruction& i, Wait& wait) const;
   void wait_for_unit(Slot slot, Wait& wait) const;
+  void wait_for_matrix_unit(const Instruction& i, Wait& wait) const;
   void take_unit(Opcode op, Cycle at);
+  void take_matrix_unit(const Instruction& i, Cycle at, Activity& activity);
 
   std::array<std::uint16_t, static_cast<std::size_t>(Opcode::kCount)> latency_{}, interval_{};
   std::array<Cycle, kRegisters> ready_{};
   std::array<Slot, kRegisters> producer_{};
   std::array<std::vector<Cycle>, kSlots> units_;
+  std::vector<MatrixUnit> matrix_units_;
 };
 
 }  // namespace xpusim::tpu

@@ -39,7 +39,14 @@ void TensorCore::find_pure_loops() {
     decisions[b + 1] = decisions[b] + static_cast<std::uint32_t>(std::count_if(
                                           first, first + program.bundles[b].count, is_decision));
   }
-  pure_body_ = decisions.back() == 0;
+  repeats_ = true;
+  sites_.clear();
+  for (const Instruction& i : program.code) {
+    if (i.op == Opcode::kStartDma || i.op == Opcode::kWaitDma) repeats_ = false;
+    if (i.op == Opcode::kIf || i.op == Opcode::kLoopBySite) {
+      sites_.push_back(static_cast<std::uint32_t>(i.value));
+    }
+  }
   pure_.assign(program.bundles.size(), false);
   for (std::size_t b = 0; b < program.bundles.size(); ++b) {
     const Instruction& i = program.code[program.bundles[b].first + program.bundles[b].count - 1];
@@ -349,19 +356,35 @@ TensorCore::Next TensorCore::run_body() {
   return Next::kStop;
 }
 
-/// A body without decisions that begins in the state of one before does the same again.
+/// What this step's execution decided; false if that is too much to compare.
+bool TensorCore::decisions(std::vector<std::int64_t>& out) const {
+  constexpr std::size_t kMost = 64;
+  if (sites_.empty()) return true;
+  if (!job_.body) return false;
+  const exec::BlockTrace& trace = job_.body->trace();
+  for (std::uint32_t site : sites_) {
+    const std::size_t count = trace.decision_count(site);
+    if (out.size() + count > kMost) return false;
+    out.push_back(static_cast<std::int64_t>(count));
+    for (std::uint32_t n = 0; n < count; ++n) out.push_back(trace.decision(site, n));
+  }
+  return true;
+}
+
+/// A body that begins in the state of one before and decides the same does the same again.
 void TensorCore::begin_memo() {
-  if (!leap_ || !pure_body_) return;
-  IssueState::Snapshot before = state_.snapshot(at_);
-  if (memo_.valid && memo_.before == before) {
-    activity_.add(memo_.activity, 1);
-    at_ += memo_.cycles;
-    state_.restore(memo_.after, at_);
-    pc_ = memo_.end;
+  recording_.decisions.clear();
+  if (!leap_ || !repeats_ || !decisions(recording_.decisions)) return;
+  recording_.before = state_.snapshot(at_);
+  for (const BodyMemo& m : memos_) {
+    if (m.decisions != recording_.decisions || m.before != recording_.before) continue;
+    activity_.add(m.activity, 1);
+    at_ += m.cycles;
+    state_.restore(m.after, at_);
+    pc_ = m.end;
     return;
   }
   recording_now_ = true;
-  recording_.before = std::move(before);
   recording_.activity = activity_;
   recording_.cycles = at_;
 }
@@ -371,12 +394,14 @@ void TensorCore::end_memo() {
   body_begin_ = 0;
   if (!recording_now_) return;
   recording_now_ = false;
-  memo_.valid = true;
-  memo_.before = std::move(recording_.before);
-  memo_.after = state_.snapshot(at_);
-  memo_.cycles = at_ - recording_.cycles;
-  memo_.activity = activity_.since(recording_.activity);
-  memo_.end = pc_;
+  constexpr std::size_t kKept = 8;
+  if (memos_.size() == kKept) memos_.erase(memos_.begin());
+  BodyMemo memo = recording_;
+  memo.after = state_.snapshot(at_);
+  memo.cycles = at_ - recording_.cycles;
+  memo.activity = activity_.since(recording_.activity);
+  memo.end = pc_;
+  memos_.push_back(std::move(memo));
 }
 
 TensorCore::Next TensorCore::end_grid(const Instruction& i) {

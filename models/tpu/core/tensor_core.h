@@ -31,9 +31,9 @@ struct CoreJob {
 /// One TensorCore: in-order issue of one bundle a cycle with interlocked results, hardware loops,
 /// and sync flags that DMA completions raise. Between DMA starts and waits nothing outside can
 /// change its course, so it runs such a stretch at once and says when it is through; loop
-/// iterations and grid steps that begin in the same state as one before are added without being
+/// iterations and grid steps that begin in the same state and decide the same as one before are added without being
 /// stepped (`leap`). It does not model instruction fetch, conflicts between vector accesses and DMA
-/// in VMEM, or the MXUs.
+/// in VMEM.
 class TensorCore : public sc_core::sc_module, public engine::Component {
  public:
   TensorCore(const sc_core::sc_module_name& name, const CoreParams& params, std::uint32_t engines,
@@ -67,10 +67,10 @@ class TensorCore : public sc_core::sc_module, public engine::Component {
     IssueState::Snapshot state;
     Activity activity;
   };
-  /// What a grid step's body did when it began in `before`: used again for a step that begins
-  /// alike.
+  /// What a grid step's body did when it began in `before` and its execution decided so: used again
+  /// for a step that begins alike.
   struct BodyMemo {
-    bool valid = false;
+    std::vector<std::int64_t> decisions;
     IssueState::Snapshot before, after;
     Cycle cycles = 0;
     std::uint32_t end = 0;  ///< the bundle after the body
@@ -95,6 +95,7 @@ class TensorCore : public sc_core::sc_module, public engine::Component {
   }
   std::uint32_t semaphore_number(std::int64_t key);
   Next end_grid(const Instruction& i);
+  bool decisions(std::vector<std::int64_t>& out) const;
   void begin_memo();
   void end_memo();
   std::int64_t decision(std::uint32_t site);
@@ -113,10 +114,12 @@ class TensorCore : public sc_core::sc_module, public engine::Component {
   std::vector<std::uint32_t> occurrence_;                           ///< by site, in this step
   std::vector<std::pair<std::int64_t, std::uint64_t>> semaphores_;  ///< key, bytes that have come
   Streams streams_;
-  BodyMemo memo_, recording_;
+  std::vector<BodyMemo> memos_;
+  BodyMemo recording_;
+  std::vector<std::uint32_t> sites_;  ///< of the loops and branches that the execution decides
   bool recording_now_ = false;
   std::vector<bool> pure_;     ///< by bundle: a loop here takes no decision inside
-  bool pure_body_ = true;      ///< no loop or branch of the program does
+  bool repeats_ = true;        ///< bodies with the same decisions do the same: none starts a DMA
   std::uint32_t no_line_ = 0;  ///< the line of what belongs to none
   std::uint32_t pc_ = 0;
   std::uint32_t next_engine_ = 0;

@@ -42,6 +42,10 @@ constexpr std::array<OpcodeInfo, static_cast<std::size_t>(Opcode::kCount)> kOpco
     {"vreduce.lane", Slot::kXlu},
     {"vbcast.lane", Slot::kXlu},
     {"vrot.lane", Slot::kXlu},
+    {"vxpose", Slot::kXlu},
+    {"vmatpush", Slot::kMatrix},
+    {"vmatmul", Slot::kMatrix},
+    {"vpop", Slot::kMatrixPop},
     {"loop", Slot::kMisc},
     {"loop.site", Slot::kMisc},
     {"endloop", Slot::kMisc},
@@ -65,7 +69,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Element::kCount)
     "", "f32", "bf16", "i32", "i16", "i8"};
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(Slot::kCount)> kSlots = {
-    "scalar", "vector_alu", "vector_load", "vector_store", "eup", "xlu", "misc"};
+    "scalar", "vector_alu", "vector_load", "vector_store", "eup",
+    "xlu",    "matrix",     "matrix_pop",  "misc"};
 
 }  // namespace
 

@@ -21,15 +21,16 @@ enum class Slot : std::uint8_t {
   kVectorAlu,
   kVectorLoad,
   kVectorStore,
-  kEup,   ///< transcendental unit: pow2, reciprocal, rsqrt, log2, tanh
-  kXlu,   ///< cross-lane unit: reduce, broadcast and rotate over lanes
-  kMisc,  ///< DMA, synchronisation and control
+  kEup,        ///< transcendental unit: pow2, reciprocal, rsqrt, log2, tanh
+  kXlu,        ///< cross-lane unit: transpose, reduce, broadcast and rotate over lanes
+  kMatrix,     ///< to the matrix units: weights and rows
+  kMatrixPop,  ///< from the matrix units: results
+  kMisc,       ///< DMA, synchronisation and control
   kCount
 };
 std::string_view name(Slot slot);
 
-/// What an instruction does. Names follow the published LLO listings where there are any. The
-/// matrix unit has no opcode in this form: a program that needs it is refused by the compiler.
+/// What an instruction does. Names follow the published LLO listings where there are any.
 enum class Opcode : std::uint8_t {
   // scalar
   kSMove,
@@ -72,6 +73,11 @@ enum class Opcode : std::uint8_t {
   kVReduceLanes,
   kVBroadcastLane,
   kVRotateLanes,
+  kVTranspose,
+  // matrix units
+  kVMatPush,
+  kVMatMul,
+  kVMatPop,
   // control: the grid, windows and loops
   kLoop,
   kLoopBySite,

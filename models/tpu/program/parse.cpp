@@ -138,9 +138,29 @@ Address read_address(LineReader& in, std::size_t buffers) {
   return a;
 }
 
-/// What may follow the mnemonic: "masked", registers, an address, a number, "ahead N".
+/// "mxu2" of a pop, "mxu2.1" with the set of weights of what goes to a matrix unit.
+void read_unit(LineReader& in, Instruction& i) {
+  const std::string_view word = in.word();
+  const bool pop = i.op == Opcode::kVMatPop;
+  const auto digit = [&](std::size_t at, char last) {
+    return at < word.size() && word[at] >= '0' && word[at] <= last;
+  };
+  if (word.size() != (pop ? 4u : 6u) || word.substr(0, 3) != "mxu" || !digit(3, '7') ||
+      (!pop && (word[4] != '.' || !digit(5, '1')))) {
+    return in.error(pop ? "expected a matrix unit, as 'mxu0'"
+                        : "expected a matrix unit and a set of weights, as 'mxu0.1'");
+  }
+  i.unit = static_cast<std::uint8_t>(word[3] - '0');
+  if (!pop) i.set = static_cast<std::uint8_t>(word[5] - '0');
+}
+
+/// What may follow the mnemonic: "masked", "transposed", a matrix unit, registers, an address, a
+/// number, "ahead N".
 void read_operands(LineReader& in, Instruction& i, std::size_t buffers) {
   i.masked = in.accept_word("masked");
+  i.transposed = in.accept_word("transposed");
+  const Slot slot = info(i.op).slot;
+  if (slot == Slot::kMatrix || slot == Slot::kMatrixPop) read_unit(in, i);
   std::size_t n = 0;
   while (std::optional<Reg> r = in.reg()) {
     if (n == i.src.size()) return in.error("an instruction reads at most three registers");

@@ -35,7 +35,10 @@ struct Address {
 struct Instruction {
   Opcode op = Opcode::kHalt;
   Element element = Element::kNone;
-  bool masked = false;  ///< vst and vld of a ragged edge
+  bool masked = false;      ///< vst and vld of a ragged edge
+  bool transposed = false;  ///< vmatpush: a row of the register is a column of weights
+  std::uint8_t unit = 0;    ///< vmatpush, vmatmul, vpop: the matrix unit ...
+  std::uint8_t set = 0;     ///< ... and which of its two sets of weights
   Reg dst = kNoReg;
   std::array<Reg, 3> src = {kNoReg, kNoReg, kNoReg};
   Address address;         ///< vld, vst

@@ -1,0 +1,283 @@
+#include "models/tpu/compiler/matmul_code.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <utility>
+
+namespace xpusim::tpu {
+namespace {
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// The parts of both operands whose products make an f32 product: the largest first.
+constexpr std::array<std::pair<int, int>, 6> kParts = {
+    {{0, 0}, {0, 1}, {1, 0}, {1, 1}, {0, 2}, {2, 0}}};
+
+const TileValue& operand(const TileFunction& function, const TileOp& op, std::size_t k) {
+  return function.values[static_cast<std::size_t>(op.operands[k])];
+}
+
+/// Operand 0 does not move along the result's columns; operand 1 moves with them, in its own
+/// registers.
+Chunk lhs_chunk() { return Chunk{}; }
+Chunk rhs_chunk(const TileOp& op, const Chunk& columns, Element weights) {
+  const std::int64_t per_column = kLanes / register_rows(weights);
+  Chunk c;
+  if (op.transposed) {
+    c.row = columns.col * per_column;
+    c.row_step = columns.col_step * per_column;
+  } else {
+    c.col = columns.col;
+    c.col_step = columns.col_step;
+  }
+  return c;
+}
+
+}  // namespace
+
+std::int64_t MatmulPlan::passes(std::int64_t columns) const {
+  return ceil_div(ceil_div(columns, array_registers), column_units) *
+         ceil_div(depth_tiles, depth_units);
+}
+
+MatmulPlan plan_matmul(const TileFunction& function, const TileOp& op, const MatrixParams& mxu) {
+  const TileValue& lhs = operand(function, op, 0);
+  MatmulPlan p;
+  p.array_registers = std::max<std::int64_t>(1, mxu.size / kLanes);
+  p.depth_tiles = ceil_div(lhs.grid.cols, p.array_registers) * op.passes;
+  p.depth_units = std::min(mxu.count, p.depth_tiles);
+  const std::int64_t column_tiles = ceil_div(op.grid.cols, p.array_registers);
+  p.column_units = std::min(mxu.count / p.depth_units, column_tiles);
+  p.groups = lhs.grid.rows;
+  p.group_rows = register_rows(lhs.element) / kSublanes;
+  return p;
+}
+
+MatmulCode::MatmulCode(const NestContext& context, const CoreParams& core, const MatmulPlan& plan,
+                       const Chunk& columns, std::uint16_t sums, DraftBlock& block)
+    : ctx_(context),
+      core_(core),
+      op_(*context.nest.matmul),
+      plan_(plan),
+      columns_(columns),
+      sums_(sums),
+      block_(block),
+      time_(core.mxu),
+      lhs_(context, lhs_chunk(), block),
+      rhs_(context, rhs_chunk(op_, columns, element(1)), block) {
+  make_passes();
+}
+
+Element MatmulCode::element(std::size_t k) const { return operand(ctx_.function, op_, k).element; }
+const VregGrid& MatmulCode::grid(std::size_t k) const {
+  return operand(ctx_.function, op_, k).grid;
+}
+
+void MatmulCode::make_passes() {
+  const std::int64_t tiles = ceil_div(columns_.cols, plan_.array_registers);
+  for (std::int64_t c = 0; c < tiles; c += plan_.column_units) {
+    for (std::int64_t d = 0; d < plan_.depth_tiles; d += plan_.depth_units) {
+      Pass pass;
+      pass.set = passes_.size() % 2;
+      pass.first = d == 0;
+      pass.last = d + plan_.depth_units >= plan_.depth_tiles;
+      for (std::int64_t u = 0; u < plan_.depth_units * plan_.column_units; ++u) {
+        const std::int64_t column = c + u / plan_.depth_units, depth = d + u % plan_.depth_units;
+        if (column >= tiles || depth >= plan_.depth_tiles) continue;
+        const auto [l, r] = kParts[static_cast<std::size_t>(depth % op_.passes)];
+        pass.tiles.push_back({static_cast<std::uint8_t>(u), column, depth / op_.passes, l, r});
+      }
+      passes_.push_back(std::move(pass));
+    }
+  }
+}
+
+void MatmulCode::build() {
+  std::vector<Push> next = pushes_of(passes_.front());
+  for (const Push& p : next) push(passes_.front(), p);
+  std::deque<Step> in_flight;
+  for (std::size_t k = 0; k < passes_.size(); ++k) {
+    next = k + 1 < passes_.size() ? pushes_of(passes_[k + 1]) : std::vector<Push>{};
+    const std::size_t limit = steps_in_flight(next.size());
+    std::size_t pushed = 0;
+    for (std::int64_t g = 0; g < plan_.groups; ++g) {
+      const std::size_t share =
+          next.size() * static_cast<std::size_t>(g + 1) / static_cast<std::size_t>(plan_.groups);
+      rows(passes_[k], g);
+      while (pushed < share) push(passes_[k + 1], next[pushed++]);
+      in_flight.push_back({&passes_[k], g});
+      while (in_flight.size() > limit) {
+        results(in_flight.front());
+        in_flight.pop_front();
+      }
+    }
+  }
+  for (const Step& s : in_flight) results(s);
+}
+
+/// How many steps later results are popped: what the array's depth takes, as far as the units hold
+/// the results.
+std::size_t MatmulCode::steps_in_flight(std::size_t pushes) const {
+  const auto units = static_cast<Cycle>(plan_.depth_units * plan_.column_units);
+  const auto groups = static_cast<Cycle>(plan_.groups);
+  const Cycle weights = pushes * time_.push_cycles(element(1), op_.transposed) / (units * groups);
+  const Cycle interval = std::max(time_.row_cycles(element(0)), weights);
+  const Cycle hidden = time_.latency(element(0)) / interval + 1;
+  const auto held =
+      static_cast<Cycle>(core_.mxu.results / (plan_.group_rows * plan_.array_registers));
+  return static_cast<std::size_t>(std::min(hidden, std::max<Cycle>(held, 2) - 1));
+}
+
+/// The registers of a pass's weights, in turn for each unit.
+std::vector<MatmulCode::Push> MatmulCode::pushes_of(const Pass& pass) const {
+  const std::int64_t wide = plan_.array_registers;
+  const std::int64_t high = core_.mxu.size / register_rows(element(1));
+  const VregGrid& g = grid(1);
+  std::vector<Push> pushes;
+  for (std::int64_t k = 0; k < high * wide; ++k) {
+    for (const Tile& t : pass.tiles) {
+      const std::int64_t along_rows = op_.transposed ? t.column : t.depth;
+      const std::int64_t along_cols = op_.transposed ? t.depth : t.column;
+      const std::int64_t r = along_rows * high + k / wide, c = along_cols * wide + k % wide;
+      const std::int64_t row =
+          r + (op_.transposed ? columns_.col * kLanes / register_rows(element(1)) : 0);
+      const std::int64_t col = c + (op_.transposed ? 0 : columns_.col);
+      if (row >= g.rows || col >= g.cols) continue;
+      const bool last = op_.transposed ? col + 1 == g.cols : row + 1 == g.rows;
+      pushes.push_back({&t, r, c, op_.ragged_depth && last});
+    }
+  }
+  return pushes;
+}
+
+void MatmulCode::push(const Pass& pass, const Push& p) {
+  Virtual v = part(rhs_, op_.operands[1], p.row, p.column, p.tile->rhs_part);
+  if (p.edge) v = emit(Opcode::kVSelect, element(1), v);
+  rhs_.forget();
+  Draft& d = matrix(Opcode::kVMatPush, element(1), p.tile->unit);
+  d.set = pass.set;
+  d.transposed = op_.transposed;
+  d.src[0] = v;
+}
+
+void MatmulCode::rows(const Pass& pass, std::int64_t group) {
+  for (const Tile& t : pass.tiles) {
+    std::array<Virtual, 3> src = {kNoVirtual, kNoVirtual, kNoVirtual};
+    for (std::int64_t c = 0; c < plan_.array_registers; ++c) {
+      const std::int64_t col = t.depth * plan_.array_registers + c;
+      if (col >= grid(0).cols) continue;
+      Virtual v = part(lhs_, op_.operands[0], group, col, t.lhs_part);
+      if (op_.ragged_depth && col + 1 == grid(0).cols) v = emit(Opcode::kVSelect, element(0), v);
+      src[static_cast<std::size_t>(c)] = v;
+    }
+    Draft& d = matrix(Opcode::kVMatMul, element(0), t.unit);
+    d.set = pass.set;
+    d.src = src;
+  }
+  lhs_.forget();
+}
+
+void MatmulCode::results(const Step& step) {
+  const auto& tiles = step.pass->tiles;
+  for (std::size_t first = 0; first < tiles.size();) {
+    std::size_t end = first;
+    while (end < tiles.size() && tiles[end].column == tiles[first].column) ++end;
+    column_results(step, first, end - first);
+    first = end;
+  }
+}
+
+/// Pops what the units of one column of tiles made of a register of rows.
+void MatmulCode::column_results(const Step& step, std::size_t first, std::size_t count) {
+  const Pass& pass = *step.pass;
+  const std::int64_t tile = pass.tiles[first].column;
+  Chunk chunk = columns_;
+  chunk.row = chunk.row_index = step.group * plan_.group_rows;
+  chunk.rows = std::min(plan_.group_rows, op_.grid.rows - chunk.row);
+  chunk.col += tile * plan_.array_registers;
+  chunk.cols = std::min(plan_.array_registers, columns_.cols - tile * plan_.array_registers);
+  chunk.col_index += tile;
+  ChunkCode code(ctx_, chunk, block_);
+  for (std::int64_t r = 0; r < plan_.group_rows; ++r) {
+    for (std::int64_t c = 0; c < plan_.array_registers; ++c) {
+      std::vector<Virtual> values;
+      for (std::size_t k = 0; k < count; ++k) {
+        Draft& d = matrix(Opcode::kVMatPop, element(0), pass.tiles[first + k].unit);
+        values.push_back(d.dst = block_.fresh(RegisterFile::kVector));
+      }
+      if (r >= chunk.rows || c >= chunk.cols) continue;
+      const Address at = sum_address(chunk.row + r, chunk.col + c);
+      if (!pass.first) {
+        values.push_back(emit(Opcode::kVLoad, Element::kNone));
+        block_.code.back().address = at;
+      }
+      const Virtual v = sum(std::move(values));
+      if (pass.last) {
+        code.provide(op_.result, r, c, v);
+      } else {
+        Draft d;
+        d.op = Opcode::kVStore;
+        d.src[0] = v;
+        d.address = at;
+        d.line = op_.line;
+        block_.code.push_back(d);
+      }
+    }
+  }
+  if (pass.last) code.build();
+}
+
+/// An operand's register, or a part of it: what bf16 leaves of an f32 number, and what that leaves.
+Virtual MatmulCode::part(ChunkCode& code, ValueId v, std::int64_t r, std::int64_t c,
+                         std::int64_t part) {
+  Virtual rest = code.instance(v, r, c);
+  for (std::int64_t p = 0; p < part; ++p) {
+    rest = emit(Opcode::kVSub, Element::kF32, rest, emit(Opcode::kVConvert, Element::kF32, rest));
+  }
+  return rest;
+}
+
+/// A balanced tree of adds.
+Virtual MatmulCode::sum(std::vector<Virtual> values) {
+  while (values.size() > 1) {
+    std::vector<Virtual> next;
+    for (std::size_t i = 0; i + 1 < values.size(); i += 2) {
+      next.push_back(emit(Opcode::kVAdd, op_.element, values[i], values[i + 1]));
+    }
+    if (values.size() % 2 == 1) next.push_back(values.back());
+    values = std::move(next);
+  }
+  return values.front();
+}
+
+Virtual MatmulCode::emit(Opcode op, Element element, Virtual a, Virtual b) {
+  Draft d;
+  d.op = op;
+  d.element = element;
+  d.src = {a, b, kNoVirtual};
+  d.line = op_.line;
+  d.dst = block_.fresh(RegisterFile::kVector);
+  block_.code.push_back(d);
+  return d.dst;
+}
+
+Draft& MatmulCode::matrix(Opcode op, Element element, std::uint8_t unit) {
+  Draft d;
+  d.op = op;
+  d.element = element;
+  d.unit = unit;
+  d.line = op_.line;
+  block_.code.push_back(d);
+  return block_.code.back();
+}
+
+Address MatmulCode::sum_address(std::int64_t r, std::int64_t c) const {
+  Address a;
+  a.buffer = sums_;
+  a.offset = static_cast<std::int32_t>(r * op_.grid.cols + c);
+  a.inner_stride = static_cast<std::int32_t>(columns_.col_step);
+  return a;
+}
+
+}  // namespace xpusim::tpu
