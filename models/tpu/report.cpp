@@ -84,8 +84,8 @@ void add_energy(run::LaunchReport& report, const TpuParams& params, const Simula
   meter.add(TpuEvent::kXlu, a.instructions(Slot::kXlu));
   const auto& mxu = params.core.mxu;  // an event is of 8 rows and 128 x 128 weights
   const auto arrays = static_cast<std::uint64_t>(mxu.size * mxu.size / (kLanes * kLanes));
-  meter.add(TpuEvent::kMxuPassBf16, a.matrix(MatrixWork::kRegisters) * arrays);
-  meter.add(TpuEvent::kMxuPassInt8, a.matrix(MatrixWork::kRegisters8Bit) * arrays * 4);
+  meter.add(TpuEvent::kMxuPassBf16, a.matrix(MatrixWork::kRows) * arrays);
+  meter.add(TpuEvent::kMxuPassInt8, a.matrix(MatrixWork::kRows8Bit) * arrays * 4);
   meter.add(TpuEvent::kVmemLoad, a.instructions(Slot::kVectorLoad));
   meter.add(TpuEvent::kVmemStore, a.instructions(Slot::kVectorStore));
   meter.add(TpuEvent::kDmaByte, r.dma_read_bytes + r.dma_write_bytes);
@@ -111,6 +111,8 @@ run::LaunchReport make_report(const exec::Launch& launch, const TpuParams& param
   report.hbm_write_bytes = static_cast<double>(r.hbm.write_bytes);
   report.flops =
       static_cast<double>(sum(ready, [](const auto& core) { return core.body->counts().flops; }));
+  report.tensor_flops = static_cast<double>(
+      sum(ready, [](const auto& core) { return core.body->counts().dot_flops; }));
   WindowSet::TensorTraffic tensors;
   for (const auto& core : ready.cores) core.windows->add_traffic(tensors);
   report.compulsory_bytes = static_cast<double>(compulsory_bytes(tensors));

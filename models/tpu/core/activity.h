@@ -41,10 +41,10 @@ inline constexpr std::size_t kSlots = static_cast<std::size_t>(Slot::kCount);
 
 /// What the matrix units did, over all of them.
 enum class MatrixWork : std::uint8_t {
-  kBusyCycles,     ///< with rows entering
-  kRegisters,      ///< of 16- or 32-bit rows
-  kRegisters8Bit,  ///< of 8-bit rows
-  kWeights,        ///< registers
+  kBusyCycles,  ///< with rows entering
+  kRows,        ///< registers of 16- or 32-bit rows
+  kRows8Bit,    ///< registers of 8-bit rows
+  kWeights,     ///< registers
   kCount
 };
 inline constexpr std::size_t kMatrixWorks = static_cast<std::size_t>(MatrixWork::kCount);

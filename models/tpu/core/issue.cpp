@@ -86,8 +86,7 @@ void IssueState::take_matrix_unit(const Instruction& i, Cycle at, Activity& acti
       return unit.push(i, at);
     case Opcode::kVMatMul:
       activity.matrix(MatrixWork::kBusyCycles, unit.row_cycles(i.element));
-      activity.matrix(
-          i.element == Element::kI8 ? MatrixWork::kRegisters8Bit : MatrixWork::kRegisters, 1);
+      activity.matrix(i.element == Element::kI8 ? MatrixWork::kRows8Bit : MatrixWork::kRows, 1);
       return unit.multiply(i, at);
     default:
       if (unit.has_result()) unit.pop();

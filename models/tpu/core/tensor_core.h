@@ -31,9 +31,9 @@ struct CoreJob {
 /// One TensorCore: in-order issue of one bundle a cycle with interlocked results, hardware loops,
 /// and sync flags that DMA completions raise. Between DMA starts and waits nothing outside can
 /// change its course, so it runs such a stretch at once and says when it is through; loop
-/// iterations and grid steps that begin in the same state and decide the same as one before are added without being
-/// stepped (`leap`). It does not model instruction fetch, conflicts between vector accesses and DMA
-/// in VMEM.
+/// iterations and grid steps that begin in the same state and decide the same as one before are
+/// added without being stepped (`leap`). It does not model instruction fetch, conflicts between
+/// vector accesses and DMA in VMEM.
 class TensorCore : public sc_core::sc_module, public engine::Component {
  public:
   TensorCore(const sc_core::sc_module_name& name, const CoreParams& params, std::uint32_t engines,
