@@ -98,8 +98,8 @@ struct MatrixParams {
         field("rows_per_cycle_8bit", &M::rows_per_cycle_8bit, Unit::kCount,
               "int8 rows one takes a cycle; 0: it cannot", 0, 64),
         field("push_rows_per_cycle", &M::push_rows_per_cycle, Unit::kCount,
-              "rows of 16-bit weights that one takes a cycle; half of them transposed, four times "
-              "as many of int8",
+              "rows of 128 16-bit weights that one takes a cycle; half of them transposed, four "
+              "times as many of int8",
               1, 64),
         field("results", &M::results, Unit::kCount,
               "registers of results that one holds, with those under way", 16, 4096),

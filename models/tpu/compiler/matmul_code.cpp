@@ -129,22 +129,20 @@ std::size_t MatmulCode::steps_in_flight(std::size_t pushes) const {
   return static_cast<std::size_t>(std::min(hidden, std::max<Cycle>(held, 2) - 1));
 }
 
-/// The registers of a pass's weights, in turn for each unit.
+/// The rows of a pass's weights, in turn for each unit.
 std::vector<MatmulCode::Push> MatmulCode::pushes_of(const Pass& pass) const {
-  const std::int64_t wide = plan_.array_registers;
   const std::int64_t high = core_.mxu.size / register_rows(element(1));
   const VregGrid& g = grid(1);
+  const Chunk from = rhs_chunk(op_, columns_, element(1));
   std::vector<Push> pushes;
-  for (std::int64_t k = 0; k < high * wide; ++k) {
+  for (std::int64_t k = 0; k < high; ++k) {
     for (const Tile& t : pass.tiles) {
       const std::int64_t along_rows = op_.transposed ? t.column : t.depth;
       const std::int64_t along_cols = op_.transposed ? t.depth : t.column;
-      const std::int64_t r = along_rows * high + k / wide, c = along_cols * wide + k % wide;
-      const std::int64_t row =
-          r + (op_.transposed ? columns_.col * kLanes / register_rows(element(1)) : 0);
-      const std::int64_t col = c + (op_.transposed ? 0 : columns_.col);
-      if (row >= g.rows || col >= g.cols) continue;
-      const bool last = op_.transposed ? col + 1 == g.cols : row + 1 == g.rows;
+      const std::int64_t r = along_rows * high + k, c = along_cols * plan_.array_registers;
+      if (from.row + r >= g.rows || from.col + c >= g.cols) continue;
+      const bool last =
+          op_.transposed ? c + plan_.array_registers >= g.cols : from.row + r + 1 == g.rows;
       pushes.push_back({&t, r, c, op_.ragged_depth && last});
     }
   }
@@ -152,30 +150,41 @@ std::vector<MatmulCode::Push> MatmulCode::pushes_of(const Pass& pass) const {
 }
 
 void MatmulCode::push(const Pass& pass, const Push& p) {
-  Virtual v = part(rhs_, op_.operands[1], p.row, p.column, p.tile->rhs_part);
-  if (p.edge) v = emit(Opcode::kVSelect, element(1), v);
+  const Sources src = sources(rhs_, 1, p.row, p.column, p.tile->rhs_part, p.edge);
   rhs_.forget();
   Draft& d = matrix(Opcode::kVMatPush, element(1), p.tile->unit);
   d.set = pass.set;
   d.transposed = op_.transposed;
-  d.src[0] = v;
+  d.src = src;
 }
 
 void MatmulCode::rows(const Pass& pass, std::int64_t group) {
   for (const Tile& t : pass.tiles) {
-    std::array<Virtual, 3> src = {kNoVirtual, kNoVirtual, kNoVirtual};
-    for (std::int64_t c = 0; c < plan_.array_registers; ++c) {
-      const std::int64_t col = t.depth * plan_.array_registers + c;
-      if (col >= grid(0).cols) continue;
-      Virtual v = part(lhs_, op_.operands[0], group, col, t.lhs_part);
-      if (op_.ragged_depth && col + 1 == grid(0).cols) v = emit(Opcode::kVSelect, element(0), v);
-      src[static_cast<std::size_t>(c)] = v;
-    }
+    const std::int64_t c = t.depth * plan_.array_registers;
+    const bool edge = op_.ragged_depth && c + plan_.array_registers >= grid(0).cols;
+    const Sources src = sources(lhs_, 0, group, c, t.lhs_part, edge);
     Draft& d = matrix(Opcode::kVMatMul, element(0), t.unit);
     d.set = pass.set;
     d.src = src;
   }
   lhs_.forget();
+}
+
+/// An operand's registers from column `c` on, as many as the array is wide. What was loaded in
+/// pairs is one register for two.
+MatmulCode::Sources MatmulCode::sources(ChunkCode& code, std::size_t operand, std::int64_t r,
+                                        std::int64_t c, std::int64_t part_number, bool edge) {
+  Sources src = {kNoVirtual, kNoVirtual, kNoVirtual};
+  const ValueId v = op_.operands[operand];
+  const bool pairs = code.loads_pairs(v);
+  std::size_t n = 0;
+  for (std::int64_t k = c; k < c + plan_.array_registers; ++k) {
+    if (k >= grid(operand).cols || (pairs && k > c && k % 2 == 1)) continue;
+    src[n] = part(code, v, r, pairs ? k & ~std::int64_t{1} : k, part_number);
+    if (edge) src[n] = emit(Opcode::kVSelect, element(operand), src[n]);
+    ++n;
+  }
+  return src;
 }
 
 void MatmulCode::results(const Step& step) {

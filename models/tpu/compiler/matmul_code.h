@@ -2,6 +2,7 @@
 
 // A matrix product in the instructions of the matrix units.
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -49,12 +50,13 @@ class MatmulCode {
     std::uint8_t set = 0;
     bool first = false, last = false;  ///< of its columns
   };
-  /// A register of weights on its way to a unit.
+  /// Rows of weights, as wide as the array, on their way to a unit.
   struct Push {
     const Tile* tile;
-    std::int64_t row, column;  ///< of operand 1's registers
+    std::int64_t row, column;  ///< of operand 1's registers: the first of them
     bool edge;
   };
+  using Sources = std::array<Virtual, 3>;
   /// Rows that went in and whose results come later.
   struct Step {
     const Pass* pass;
@@ -68,6 +70,8 @@ class MatmulCode {
   void rows(const Pass& pass, std::int64_t group);
   void results(const Step& step);
   void column_results(const Step& step, std::size_t first, std::size_t count);
+  Sources sources(ChunkCode& code, std::size_t operand, std::int64_t r, std::int64_t c,
+                  std::int64_t part, bool edge);
   Virtual part(ChunkCode& code, ValueId v, std::int64_t r, std::int64_t c, std::int64_t part);
   Virtual sum(std::vector<Virtual> values);
   Virtual emit(Opcode op, Element element, Virtual a = kNoVirtual, Virtual b = kNoVirtual);

@@ -101,6 +101,13 @@ Virtual ChunkCode::instance(ValueId v, std::int64_t r, std::int64_t c) {
   return made;
 }
 
+bool ChunkCode::loads_pairs(ValueId v) const {
+  const Definition& d = ctx_.definitions[index(v)];
+  const bool here = d.segment == ctx_.nest.segment && d.phase == ctx_.nest.phase;
+  return d.op && d.op->kind == Kind::kLoad && (here || !d.saved) && !d.op->unaligned &&
+         !d.op->spread_lanes && tile_bytes(d.op->element) < kVregBytes;
+}
+
 Virtual ChunkCode::make(ValueId v, const Definition& d, std::int64_t r, std::int64_t c) {
   const TileOp& op = *d.op;
   const bool here = d.segment == ctx_.nest.segment && d.phase == ctx_.nest.phase;

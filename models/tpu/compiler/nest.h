@@ -62,6 +62,9 @@ class ChunkCode {
   void provide(ValueId v, std::int64_t r, std::int64_t c, Virtual made);
   /// The value's register at a place of the chunk; kNoVirtual for a uniform value.
   Virtual instance(ValueId v, std::int64_t r, std::int64_t c);
+  /// Whether loads of the value bring two neighbouring registers at once: those of 16-bit tiles,
+  /// half a register each, straight from a buffer of the kernel.
+  bool loads_pairs(ValueId v) const;
   /// Registers of what was computed so far are not used again.
   void forget() { instances_.clear(); }
 

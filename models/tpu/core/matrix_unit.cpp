@@ -30,12 +30,13 @@ std::int64_t MatrixUnit::rate(Element element) const {
   return element == Element::kI8 ? rows_per_cycle_8bit_ : rows_per_cycle_;
 }
 
-/// Weights come 16 bits wide; four times as many 8-bit ones fit, and transposed ones take twice as
-/// long.
+/// Weights of 128 columns come 16 bits wide; four times as many 8-bit ones fit, and transposed ones
+/// take twice as long.
 Cycle MatrixUnit::push_cycles(Element element, bool transposed) const {
   const std::int64_t rows = std::min<std::int64_t>(register_rows(element), size_);
   const std::int64_t width = element == Element::kI8 ? 4 : 1;
-  return static_cast<Cycle>(ceil_div(rows * (transposed ? 2 : 1), push_rows_per_cycle_ * width));
+  return static_cast<Cycle>(
+      ceil_div(rows * column_registers_ * (transposed ? 2 : 1), push_rows_per_cycle_ * width));
 }
 
 Cycle MatrixUnit::row_cycles(Element element) const {
