@@ -76,7 +76,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Job{"pallas/softmax", "tpu_v5e"}, Job{"pallas/layer_norm", "tpu_v5e"},
                     Job{"pallas/hbm_copy", "tpu_v5e"}, Job{"pallas/add", "tpu_v6e"},
                     Job{"pallas/softmax", "tpu_v6e"}, Job{"pallas/layer_norm", "tpu_v6e"},
-                    Job{"pallas/hbm_copy", "tpu_v6e"}, Job{"triton/vector_add", "tpu_v5e"},
+                    Job{"pallas/hbm_copy", "tpu_v6e"}, Job{"pallas/matmul", "tpu_v5e"},
+                    Job{"pallas/matmul", "tpu_v6e"}, Job{"pallas/flash_attention", "tpu_v5e"},
+                    Job{"pallas/int8_matmul", "tpu_v5e"}, Job{"pallas/transpose", "tpu_v6e"},
+                    Job{"triton/vector_add", "tpu_v5e"},
                     Job{"triton/fused_mul_add_relu", "tpu_v6e"}),
     test_name);
 
