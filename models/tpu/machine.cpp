@@ -4,6 +4,7 @@
 
 #include "models/tpu/compiler/kernel_plan.h"
 #include "models/tpu/launch.h"
+#include "models/tpu/listing.h"
 #include "models/tpu/report.h"
 #include "sim/run/cost.h"
 
@@ -57,7 +58,11 @@ Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::De
   for (const auto& core : ready->cores) work.push_back({core.windows.get(), core.body.get()});
   Expected<SimulationResult> result = simulate(params_, ready->program, work, simulation);
   if (!result) return fail(result.error());
-  return make_report(launch, params_, *ready, *result, simulation.clock_hz);
+  run::LaunchReport report = make_report(launch, params_, *ready, *result, simulation.clock_hz);
+  if (options.listing) {
+    report.listing = list_bundles(ready->program, params_.core.slots, result->activity);
+  }
+  return report;
 }
 
 run::Peaks Machine::peaks() const {
@@ -95,6 +100,7 @@ run::Family family() {
   f.compile = with_stages;
   f.create = create;
   f.traces = true;
+  f.lists = true;
   f.params = document_params;
   return f;
 }

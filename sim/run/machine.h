@@ -70,6 +70,7 @@ struct LaunchReport {
   std::vector<std::string> notes;            ///< what was not modelled, by name
   std::uint64_t simulated_instructions = 0;  ///< warp instructions, bundles
   std::uint64_t simulated_messages = 0;
+  std::string listing;    ///< as LaunchOptions::listing asked: text for people
   std::string recording;  ///< as LaunchOptions::record asked: JSON, of the family's own kind
 };
 
@@ -96,6 +97,7 @@ struct LaunchOptions {
   trace::Sink* trace = nullptr;
   std::uint64_t trace_start_fs = 0;  ///< where this launch begins in the trace
   std::optional<RecordRequest> record;
+  bool listing = false;  ///< tell what code the launch was compiled to, and how it ran
 };
 
 class Machine {
@@ -127,6 +129,7 @@ struct Family {
                                                const std::string& name) = nullptr;
   bool traces = false;   ///< its machines write to LaunchOptions::trace
   bool records = false;  ///< its machines follow LaunchOptions::record
+  bool lists = false;    ///< its machines follow LaunchOptions::listing
   /// Every parameter, with its value in a configuration (null: none).
   std::vector<config::ParamDoc> (*params)(const config::Node* config) = nullptr;
   /// The bounds of a launch on a machine with these peaks, in ns by name, from the work that the

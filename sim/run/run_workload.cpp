@@ -48,6 +48,10 @@ class WorkloadRun {
     options_.clock_hz = settings_.clock_hz;
     if (auto done = open_trace(); !done) return done;
     if (auto done = check_record(); !done) return done;
+    if (settings_.listing && !machine_.family->lists)
+      return fail({"--on", 0, 0},
+                  fmt::format("the {} machines list no code", machine_.family->name));
+    options_.listing = settings_.listing;
     return bind_launches();
   }
 

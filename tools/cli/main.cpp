@@ -41,6 +41,7 @@ int run_command_line(int argc, char** argv) {
   add_collect(app, outcome);
   add_tune(app, outcome);
   add_correlate(app, outcome);
+  add_explain(app, outcome);
   add_view(app, outcome);
   add_check(app, outcome);
   add_params(app, outcome);

@@ -20,6 +20,7 @@ void add_sweep(CLI::App& app, Outcome& outcome);
 void add_collect(CLI::App& app, Outcome& outcome);
 void add_tune(CLI::App& app, Outcome& outcome);
 void add_correlate(CLI::App& app, Outcome& outcome);
+void add_explain(CLI::App& app, Outcome& outcome);
 void add_view(CLI::App& app, Outcome& outcome);
 void add_check(CLI::App& app, Outcome& outcome);
 void add_params(CLI::App& app, Outcome& outcome);

@@ -281,3 +281,16 @@ def ring_all_gather(x, size):
     return pl.pallas_call(functools.partial(ring_all_gather_kernel, size=size), in_specs=[hbm], out_specs=hbm,
                           out_shape=jax.ShapeDtypeStruct((size,) + x.shape, x.dtype),
                           scratch_shapes=[pltpu.SemaphoreType.DMA, pltpu.SemaphoreType.DMA, pltpu.SemaphoreType.DMA])(x)
+
+
+def matmul_whole_depth_kernel(x_ref, y_ref, o_ref):
+    o_ref[...] = jnp.dot(x_ref[...], y_ref[...], preferred_element_type=jnp.float32).astype(o_ref.dtype)
+
+
+def matmul_whole_depth(x, y, bm, bn):
+    """All of K in one block: no sum is kept from step to step."""
+    (m, k), n = x.shape, y.shape[1]
+    return pl.pallas_call(matmul_whole_depth_kernel, grid=(m // bm, n // bn),
+                          in_specs=[pl.BlockSpec((bm, k), lambda i, j: (i, 0)), pl.BlockSpec((k, bn), lambda i, j: (0, j))],
+                          out_specs=pl.BlockSpec((bm, bn), lambda i, j: (i, j)), out_shape=jax.ShapeDtypeStruct((m, n), x.dtype),
+                          compiler_params=pltpu.CompilerParams(dimension_semantics=('parallel', 'parallel')))(x, y)

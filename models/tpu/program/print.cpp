@@ -66,6 +66,12 @@ void print_instruction(const Instruction& i, Out out) {
 
 }  // namespace
 
+std::string print(const Instruction& instruction) {
+  std::string text;
+  print_instruction(instruction, Out(text));
+  return text;
+}
+
 std::string print(const Program& program) {
   std::string text;
   Out out(text);

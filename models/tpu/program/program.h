@@ -95,6 +95,9 @@ class ProgramWriter {
   Program& program_;
 };
 
+/// An instruction as the program's text has it.
+std::string print(const Instruction& instruction);
+
 /// Joins each loop, if and grid with its end; fails where they do not nest.
 Expected<void> link(Program& program, const std::string& file);
 
