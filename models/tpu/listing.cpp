@@ -22,8 +22,8 @@ struct LineUse {
 std::string name_of(const SourcePosition& p) {
   if (p.line == 0) return std::string(kNoLine);
   const std::size_t slash = p.file.rfind('/');
-  return fmt::format("{}:{}", slash == std::string::npos ? p.file : p.file.substr(slash + 1),
-                     p.line);
+  return fmt::format("{}:{}:{}", slash == std::string::npos ? p.file : p.file.substr(slash + 1),
+                     p.line, p.column);
 }
 
 std::vector<LineUse> uses_of(const Program& program) {

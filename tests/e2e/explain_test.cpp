@@ -15,7 +15,7 @@ TEST(Explain, TellsASourceLinesBundlesCyclesAndSlots) {
   const auto r = xpusim("explain workloads/pallas/matmul.yaml --on tpu_v5e --values off");
   EXPECT_EQ(r.exit_code, 0) << r.err;
   EXPECT_THAT(r.out, HasSubstr("matmul_kernel: "));
-  EXPECT_THAT(r.out, ContainsRegex("pallas_kernels.py:70 +[0-9]+ +[0-9]+ +[0-9]+"));
+  EXPECT_THAT(r.out, ContainsRegex("pallas_kernels.py:70:[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+"));
   EXPECT_THAT(r.out, HasSubstr("vector_alu x4"));
   EXPECT_THAT(r.out, HasSubstr("acc_ref"));
   EXPECT_THAT(r.out, Not(HasSubstr("vmatmul")));
@@ -24,7 +24,7 @@ TEST(Explain, TellsASourceLinesBundlesCyclesAndSlots) {
 TEST(Explain, ListsTheBundlesIfAsked) {
   const auto r = xpusim("explain workloads/pallas/add.yaml --on tpu_v6e --values off --bundles");
   EXPECT_EQ(r.exit_code, 0) << r.err;
-  EXPECT_THAT(r.out, ContainsRegex("[0-9]+  pallas_kernels.py:16 .*vadd:f32 v[0-9]+, v[0-9]+"));
+  EXPECT_THAT(r.out, ContainsRegex("[0-9]+  pallas_kernels.py:16:[0-9]+ .*vadd:f32 v[0-9]+, v[0-9]+"));
 }
 
 TEST(Explain, IsRefusedWhereNoCodeIsListed) {

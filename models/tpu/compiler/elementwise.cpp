@@ -1,6 +1,7 @@
 // The instructions that compute each element-wise op. Counts follow what the units offer: the EUP
 // gives 2^x, 1/x, 1/sqrt(x), log2 and tanh; the rest is vector ALU work.
 
+#include <array>
 #include <unordered_map>
 
 #include "models/tpu/compiler/builder.h"
@@ -64,6 +65,16 @@ ValueId compare(TileBuilder& b, Operands x, Element) {
 ValueId select(TileBuilder& b, Operands x, Element e) {
   return b.compute(Opcode::kVSelect, e, {x[0], x[1], x[2]});
 }
+/// `terms` multiply-adds: what takes a polynomial after `before` instructions that bring the
+/// argument into its range. How many of both the TPU's own libraries take is not public.
+template <int kBefore, int kTerms>
+ValueId polynomial(TileBuilder& b, Operands x, Element e) {
+  ValueId t = x[0];
+  for (int i = 0; i < kBefore; ++i) t = b.compute(Opcode::kVLogic, e, {t});
+  ValueId sum = t;
+  for (int i = 0; i < kTerms; ++i) sum = multiply_add(b, std::array{sum, t, b.constant(e)}, e);
+  return sum;
+}
 template <Opcode kOp>
 ValueId convert(TileBuilder& b, Operands x, Element e) {
   return b.convert(kOp, b.value(x[0]).element, e, x[0]);
@@ -122,6 +133,12 @@ const std::unordered_map<std::string_view, ElementwiseHandler> kHandlers = {
     {"math.powf", power},
     {"math.fma", multiply_add},
     {"math.absf", unary<Opcode::kVLogic>},
+    {"math.floor", unary<Opcode::kVConvert>},
+    {"math.ceil", unary<Opcode::kVConvert>},
+    {"math.roundeven", unary<Opcode::kVConvert>},
+    {"math.erf", polynomial<4, 10>},
+    {"math.sin", polynomial<12, 6>},
+    {"math.cos", polynomial<12, 6>},
 };
 
 }  // namespace

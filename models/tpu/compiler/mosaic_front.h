@@ -49,6 +49,10 @@ class MosaicFront {
   void iota(const kernel::Op& op);
   void matmul(const kernel::Op& op);
   void transpose(const kernel::Op& op);
+  void rotate(const kernel::Op& op);
+  void gather(const kernel::Op& op);
+  void strided_load(const kernel::Op& op);
+  void extract(const kernel::Op& op);
   void load(const kernel::Op& op);
   void store(const kernel::Op& op);
   void scalar_load(const kernel::Op& op);
