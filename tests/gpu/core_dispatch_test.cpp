@@ -1,5 +1,6 @@
 // Who gets which block, and how many fit.
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -51,6 +52,7 @@ TEST(Dispatcher, RunsEveryBlockOnceAndNeverMoreThanFit) {
   rig.blocks = 50;
   rig.run();
   ASSERT_EQ(rig.source.begun.size(), 50u);
+  std::ranges::sort(rig.source.begun);  // several begin in a cycle, SM by SM
   for (std::uint64_t i = 0; i < 50; ++i) EXPECT_EQ(rig.source.begun[i], i);
   EXPECT_EQ(rig.source.ended, 50u);
   EXPECT_EQ(rig.source.most_resident, 6u);
@@ -82,14 +84,49 @@ TEST(Dispatcher, AddsLaunchAndDrain) {
   EXPECT_EQ(rig.stall(Stall::kNoWork, 1), 118u);
 }
 
-TEST(Dispatcher, KeepsARateThatIsNoWholeNumberOfCycles) {
+TEST(Dispatcher, FillsAllSmsSideBySide) {
   Rig rig(program(1, 32));
   rig.params.count = 8;
   rig.blocks = 101;
+  rig.launch.sm_interval = 10;
+  rig.launch.block_interval = 500;
+  rig.run();
+  // The first is sent at 10, the last 100 * 10 / 8 later; there after 1, exit at 8, notice after 1.
+  EXPECT_NEAR(static_cast<double>(rig.dispatcher->blocks_end()), 10 + 125 + 10, 1);
+}
+
+TEST(Dispatcher, FillsSlotsAgainAtARateThatIsNoWholeNumberOfCycles) {
+  Rig rig(program(1, 32));
+  rig.params.count = 8;
+  rig.blocks = 8 * 32 + 100;
+  rig.launch.sm_interval = 0.8;
   rig.launch.block_interval = 1.25;
   rig.run();
-  // The first is sent at 10, the last 100 * 1.25 later; there after 1, exit at 8, notice after 1.
-  EXPECT_NEAR(static_cast<double>(rig.dispatcher->blocks_end()), 10 + 125 + 10, 1);
+  // 256 slots are filled for the first time, ten a cycle; the others follow 1.25 apart.
+  EXPECT_NEAR(static_cast<double>(rig.dispatcher->blocks_end()), 10 + 25.6 + 125 + 10, 2);
+}
+
+TEST(Dispatcher, FillsASlotAgainBeforeItsStoresArePerformedAndEndsAfterThem) {
+  Instruction store = op(Opcode::kStg);
+  store.site = 0;
+  store.width = 4;
+  Program p = make_program({store}, 1);
+  p.registers_per_thread = 255;
+  p.shared_bytes = 200 * 1024;  // one block at a time
+  p.sites.push_back(row_layout(1));
+  Rig rig(std::move(p));
+  rig.blocks = 3;
+  rig.memory_latency = 1000;
+  rig.source.write = [](BlockRun& run) {
+    run.trace.add_access(0) = row_access(4096 * run.index, 32, 4, exec::AccessKind::kStore);
+  };
+  rig.run();
+  ASSERT_EQ(rig.memory->sent.size(), 3u);
+  // Blocks begin at 11, 14 and 17: store, exit a cycle later, notice and successor a cycle each.
+  EXPECT_EQ(rig.source.most_resident, 1u);
+  EXPECT_LT(rig.memory->sent[2].at, 100u);
+  EXPECT_GE(rig.dispatcher->blocks_end(), rig.memory->sent[2].at + 1000);
+  EXPECT_LT(rig.dispatcher->blocks_end(), 1100u);
 }
 
 TEST(Decode, SaysWhatAProgramCannotDo) {

@@ -45,8 +45,12 @@ struct Rig {
 
   Program program;
   SmParams params;
-  LaunchParams launch{
-      .start_ns = 10, .drain_ns = 5, .block_interval = 1, .block_latency = 1, .warp_interval = 0};
+  LaunchParams launch{.start_ns = 10,
+                      .drain_ns = 5,
+                      .sm_interval = 1,
+                      .block_interval = 1,
+                      .block_latency = 1,
+                      .warp_interval = 0};
   std::uint64_t blocks = 1;
   engine::Cycle memory_latency = 100;
   engine::Cycle window = 1;  ///< at most the latencies of the memory and of block starts

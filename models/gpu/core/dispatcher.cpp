@@ -12,6 +12,10 @@ constexpr std::uint64_t kParts = 1024;  // of a cycle
 engine::Cycle cycles_of(double ns, const engine::Clock& clock) {
   return static_cast<engine::Cycle>(std::llround(ns * static_cast<double>(clock.hz()) * 1e-9));
 }
+std::uint64_t parts(double cycles) {
+  return static_cast<std::uint64_t>(std::llround(cycles * kParts));
+}
+
 }  // namespace
 
 Dispatcher::Dispatcher(const sc_core::sc_module_name& name, engine::Scheduler& scheduler,
@@ -23,11 +27,14 @@ Dispatcher::Dispatcher(const sc_core::sc_module_name& name, engine::Scheduler& s
       start_(std::max<engine::Cycle>(1, cycles_of(params.start_ns, scheduler.clock()))),
       drain_(std::max<engine::Cycle>(1, cycles_of(params.drain_ns, scheduler.clock()))),
       next_dispatch_(start_),
-      interval_(static_cast<std::uint64_t>(std::llround(params.block_interval * kParts))),
+      first_interval_(parts(params.sm_interval / groups.sms())),
+      interval_(parts(params.block_interval)),
       blocks_(blocks),
       free_(groups.sms(), blocks_of_sm),
       order_(groups.sms()),
-      free_slots_(static_cast<std::uint64_t>(groups.sms()) * blocks_of_sm) {
+      stores_(groups.sms(), false),
+      free_slots_(static_cast<std::uint64_t>(groups.sms()) * blocks_of_sm),
+      never_used_(free_slots_) {
   if (blocks < groups.sms()) {
     order_ = groups.spread(static_cast<std::uint32_t>(blocks));
   } else {
@@ -38,7 +45,7 @@ Dispatcher::Dispatcher(const sc_core::sc_module_name& name, engine::Scheduler& s
 }
 
 engine::Cycle Dispatcher::tick(engine::Cycle now) {
-  if (done_ == blocks_) {
+  if (all_done()) {
     if (end_ == 0) {
       blocks_end_ = now;
       end_ = now + drain_;
@@ -48,8 +55,14 @@ engine::Cycle Dispatcher::tick(engine::Cycle now) {
     scheduler_.pause();
     return engine::kNever;
   }
-  if (sent_ == blocks_ || free_slots_ == 0) return engine::kNever;
-  if (now < next_dispatch_) return next_dispatch_;
+  while (sent_ < blocks_ && free_slots_ > 0) {
+    if (now < next_dispatch_) return next_dispatch_;
+    send_next(now);
+  }
+  return engine::kNever;
+}
+
+void Dispatcher::send_next(engine::Cycle now) {
   const auto count = static_cast<std::uint32_t>(order_.size());
   while (free_[order_[turn_]] == 0) turn_ = turn_ + 1 == count ? 0 : turn_ + 1;
   const std::uint32_t sm = order_[turn_];
@@ -60,21 +73,27 @@ engine::Cycle Dispatcher::tick(engine::Cycle now) {
   --free_[sm];
   --free_slots_;
   turn_ = turn_ + 1 == count ? 0 : turn_ + 1;
-  next_fine_ = std::max(next_fine_, now * kParts) + interval_;
-  next_dispatch_ = std::max(now + 1, next_fine_ / kParts);
-  return sent_ < blocks_ && free_slots_ > 0 ? next_dispatch_ : engine::kNever;
+  next_fine_ = std::max(next_fine_, now * kParts) + (never_used_ > 0 ? first_interval_ : interval_);
+  if (never_used_ > 0) --never_used_;
+  next_dispatch_ = next_fine_ / kParts;
 }
 
 engine::Cycle Dispatcher::receive(const engine::Message& message, engine::Cycle now) {
-  ++done_;
-  ++free_[message.from];
-  ++free_slots_;
-  if (done_ == blocks_) return now;
+  const bool stores = message.kind == kBlockDone && message.address > 0;
+  if (stores != stores_[message.from]) stores ? ++storing_ : --storing_;
+  stores_[message.from] = stores;
+  if (message.kind == kBlockDone) {
+    ++done_;
+    ++free_[message.from];
+    ++free_slots_;
+  }
+  if (all_done()) return now;
   return sent_ < blocks_ ? std::max(now, next_dispatch_) : engine::kNever;
 }
 
 const char* Dispatcher::waiting_for() const {
-  if (done_ == blocks_) return finished_ ? "" : "the drain after the last block";
+  if (all_done()) return finished_ ? "" : "the drain after the last block";
+  if (done_ == blocks_) return "stores to be performed";
   return sent_ < blocks_ ? "free block slots" : "blocks to end";
 }
 

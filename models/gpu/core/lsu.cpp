@@ -75,6 +75,7 @@ Lsu::Lsu(const MioParams& p, std::int64_t l1_bytes, bool shares_data_stage)
       request_interval_(static_cast<std::uint32_t>(p.request_interval)),
       invalidate_cycles_(static_cast<std::uint32_t>(p.invalidate_cycles)),
       limit_(static_cast<std::uint32_t>(p.outstanding_lines)),
+      store_limit_(static_cast<std::uint32_t>(p.outstanding_stores)),
       copy_limit_(static_cast<std::uint32_t>(p.copies)),
       copy_share_(static_cast<std::uint32_t>(kShareUnit * p.shared_bytes_per_cycle /
                                              p.copied_bytes_per_cycle)),
@@ -152,7 +153,7 @@ std::uint32_t Lsu::begin(std::uint32_t id, const WarpFootprint& footprint, std::
   count(action, footprint);
   const std::uint32_t slot = lg_next_;
   if (++lg_next_ == lg_starts_.size()) lg_next_ = 0;
-  if (!waiting_.empty() || !has_room(action, footprint.lines)) {
+  if (!waiting_.empty() || !has_room(action, footprint.lines, footprint.sectors)) {
     defer(id, slot, served, footprint);
     return kBlocked;
   }
@@ -263,6 +264,8 @@ void Lsu::send(std::uint32_t access, std::uint64_t address, std::uint32_t sector
   ++accesses_[access].left;
   counters_.sectors_requested += static_cast<std::uint32_t>(std::popcount(sectors));
   ++counters_.messages;
+  if (accesses_[access].action == Action::kStore)
+    stored_ += static_cast<std::uint32_t>(std::popcount(sectors));
   port_free_ = std::max(at, port_free_);
   engine::Message& m = outbox_->emplace_back().message;
   m.from = component_;
@@ -310,6 +313,7 @@ const std::vector<Completion>& Lsu::receive(const engine::Message& message, std:
   if (message.kind == memory::kReadDone) {
     fill(message.tag, now);
   } else {
+    if (message.kind == memory::kWriteDone) stored_ -= memory::sectors(message);
     arrived(message.tag, now);
   }
   if (!waiting_.empty()) serve_waiting(now);
@@ -335,8 +339,9 @@ void Lsu::fill(std::uint32_t request, std::uint32_t now) {
 }
 
 void Lsu::serve_waiting(std::uint32_t now) {
-  while (!waiting_.empty() && has_room(waiting_.front().action, waiting_.front().requests.lines)) {
+  while (!waiting_.empty()) {
     Deferred d = waiting_.front();
+    if (!has_room(d.action, d.requests.lines, d.requests.sectors)) break;
     d.requests.first = deferred_.data() + deferred_first_;
     const std::uint32_t start = std::max({now, d.served, tag_stage_free_});
     lg_starts_[d.queue_slot] = start;

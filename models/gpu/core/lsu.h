@@ -172,18 +172,18 @@ class Lsu {
   };
   struct Requests {  // of one instruction
     const SectorRequest* first;
-    std::uint32_t count, lines, passes;
+    std::uint32_t count, lines, sectors, passes;
     bool whole;  // its lanes fill all of its sectors
   };
-  struct Deferred {  // waits for room among the outstanding lines, its requests in a list
+  struct Deferred {  // waits for room among what is under way, its requests in a list
     std::uint32_t access, queue_slot, served;
     Requests requests;  // `first`: not yet
     Action action;
   };
 
   Requests requests(Action action, const WarpFootprint& f) const {
-    return {f.requests.data(), f.count, f.lines, passes(action, f),
-            f.bytes == f.sectors * memory::kSectorBytes};
+    return {f.requests.data(), f.count,           f.lines,
+            f.sectors,         passes(action, f), f.bytes == f.sectors * memory::kSectorBytes};
   }
   void store_part(std::uint64_t address, std::uint32_t sectors);
   std::uint32_t begin(std::uint32_t id, const WarpFootprint& footprint, std::uint32_t served,
@@ -206,7 +206,8 @@ class Lsu {
   std::uint32_t end_copy(Access& a, std::uint32_t now);
   void count(Action action, const WarpFootprint& footprint);
   static bool is_copy(Action a) { return a == Action::kCopy || a == Action::kCopyBypass; }
-  bool has_room(Action action, std::uint32_t lines) const {
+  bool has_room(Action action, std::uint32_t lines, std::uint32_t sectors) const {
+    if (action == Action::kStore) return stored_ == 0 || stored_ + sectors <= store_limit_;
     if (is_copy(action) && copies_ >= copy_limit_) return false;
     const bool reads = action == Action::kLoad || is_copy(action);
     return !reads || outstanding_ == 0 || outstanding_ + lines <= limit_;
@@ -215,7 +216,7 @@ class Lsu {
   std::vector<engine::Sending>* outbox_ = nullptr;
   std::uint32_t component_ = 0;
   std::uint32_t mio_depth_, l1_tags_, l1_latency_, fill_latency_, request_interval_,
-      invalidate_cycles_, limit_, copy_limit_, copy_share_;
+      invalidate_cycles_, limit_, store_limit_, copy_limit_, copy_share_;
   bool shares_data_stage_;
   std::uint32_t wait_interval_, wait_ended_ = 0;  // ends of waits for copies
 
@@ -228,6 +229,7 @@ class Lsu {
   L1Cache l1_;
   std::uint32_t outstanding_ = 0;  // lines of loads and copies
   std::uint32_t copies_ = 0;       // that have not come
+  std::uint32_t stored_ = 0;       // sectors of stores that are not yet performed
   std::vector<Access> accesses_;
   std::vector<Request> requests_;
   std::vector<Waiter> waiters_;

@@ -100,6 +100,7 @@ struct MioParams {
   std::int64_t constant_latency = 28, read_latency = 10;
   std::int64_t barrier_latency = 30, barrier_interval = 2, membar_latency = 186;
   std::int64_t l1_latency = 33, l1_ways = 4, l1_tags = 4, outstanding_lines = 640;
+  std::int64_t outstanding_stores = 256;
   std::int64_t request_interval = 1, fill_latency = 12, invalidate_cycles = 150;
   std::int64_t copies = 256, shared_bytes_per_cycle = 128, copied_bytes_per_cycle = 256;
   std::int64_t copy_latency = 0, copy_interval = 0;
@@ -136,6 +137,8 @@ struct MioParams {
         field("l1_tags", &P::l1_tags, Unit::kCount, "lines that the L1 looks up in a cycle", 1, 32),
         field("outstanding_lines", &P::outstanding_lines, Unit::kCount,
               "lines that an SM's loads may have requested and not received", 4, 8192),
+        field("outstanding_stores", &P::outstanding_stores, Unit::kCount,
+              "sectors of an SM's stores that may be under way", 16, 65536),
         field("request_interval", &P::request_interval, Unit::kCycles,
               "cycles between two requests that leave the SM", 1, 64),
         field("fill_latency", &P::fill_latency, Unit::kCycles,
@@ -270,7 +273,7 @@ struct SmParams {
 
 /// How a grid gets to the SMs. What a host does before the launch is left out.
 struct LaunchParams {
-  double start_ns = 900, drain_ns = 500, block_interval = 1;
+  double start_ns = 900, drain_ns = 500, sm_interval = 24, block_interval = 1;
   std::int64_t block_latency = 100, warp_interval = 2;
 
   static constexpr auto schema() {
@@ -281,8 +284,14 @@ struct LaunchParams {
               "launch on the device to the first block leaving the dispatcher", 0, 1e6),
         field("drain", &P::drain_ns, Unit::kNanoseconds,
               "end of the last block to the end of the launch", 0, 1e6),
+        field(
+            "sm_interval", &P::sm_interval, Unit::kCycles,
+            "cycles between two blocks that leave for the same SM while all SMs fill for the first "
+            "time",
+            0.001, 10000),
         field("block_interval", &P::block_interval, Unit::kCycles,
-              "cycles between two blocks leaving the dispatcher (1.2: five blocks in six cycles)",
+              "cycles between two blocks that leave for slots which others have left (1.2: five "
+              "blocks in six cycles)",
               0.001, 10000),
         field("block_latency", &P::block_latency, Unit::kCycles,
               "dispatcher to an SM (and a finished block's notice back)", 1, 10000),

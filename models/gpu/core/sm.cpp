@@ -99,8 +99,7 @@ void Sm::issue(std::uint32_t now) {
     const std::uint32_t t = sub_cores_[s].tick(now);
     shared_.wake[s] = std::min(shared_.wake[s], t);
     if (shared_.ended_block == kBlocked) continue;
-    const std::uint32_t slot = std::exchange(shared_.ended_block, kBlocked);
-    if (shared_.blocks[slot].stores_left == 0) end_block(slot, now);
+    end_block(std::exchange(shared_.ended_block, kBlocked), now);
   }
 }
 
@@ -108,16 +107,17 @@ void Sm::respond_to_tma(const engine::Message& message, std::uint32_t now) {
   shared_.tma.receive(message, now);
   for (const TmaEvent& e : shared_.tma.take_events()) {
     if (e.kind == TmaEvent::kPerformed) {
-      store_performed(e.who.block, now);
+      store_performed(now);
     } else {
       sub_cores_[e.who.sub_core].box_event(e);
     }
   }
 }
 
-void Sm::store_performed(std::uint32_t slot, std::uint32_t now) {
-  ResidentBlock& block = shared_.blocks[slot];
-  if (--block.stores_left == 0 && block.warps_left == 0) end_block(slot, now);
+void Sm::store_performed(std::uint32_t now) {
+  if (--shared_.stores_left > 0 || !owes_stores_done_) return;
+  owes_stores_done_ = false;
+  tell_dispatcher(kStoresDone, now);
 }
 
 void Sm::respond(const engine::Message& message, std::uint32_t now) {
@@ -128,7 +128,7 @@ void Sm::respond(const engine::Message& message, std::uint32_t now) {
   const bool was_full = shared_.lsu.lg_free() == kBlocked;
   for (const Completion& c : shared_.lsu.receive(message, now)) {
     sub_cores_[c.who.sub_core].complete(c);
-    if (c.kind == Completion::kStore) store_performed(c.who.block, now);
+    if (c.kind == Completion::kStore) store_performed(now);
   }
   if (!was_full || shared_.lsu.lg_free() == kBlocked) return;
   for (std::uint32_t s = 0; s < kSubCores; ++s) {
@@ -146,7 +146,6 @@ void Sm::start_block(std::uint64_t index, std::uint32_t now) {
   block.sequence = sequence_++;
   block.begun = now;
   block.warps_left = shared_.image.warps_of_block;
-  block.stores_left = 0;
   block.at_barrier = 0;
   block.at_arrive.fill(0);
   block.at_phase = 0;
@@ -187,12 +186,18 @@ void Sm::end_block(std::uint32_t slot, std::uint32_t now) {
   if (shared_.tracer) {  // the slot may be taken again in this same cycle
     shared_.tracer->block(slot, block.run.index, block.begun, std::max(now, block.begun + 1));
   }
-  engine::Message done;
-  done.from = number_;
-  done.kind = kBlockDone;
-  send_requests();  // what was asked before is sent before
-  dispatcher->send(done, now);
+  owes_stores_done_ = shared_.stores_left > 0;
+  tell_dispatcher(kBlockDone, now);
   if (shared_.source.failed()) scheduler_.pause();
+}
+
+void Sm::tell_dispatcher(DispatchKind kind, std::uint32_t now) {
+  engine::Message m;
+  m.from = number_;
+  m.kind = kind;
+  m.address = shared_.stores_left;
+  send_requests();  // what was asked before is sent before
+  dispatcher->send(m, now);
 }
 
 std::uint64_t Sm::retired() const {
@@ -205,7 +210,7 @@ const char* Sm::waiting_for() const {
   for (const SubCore& s : sub_cores_) {
     if (const char* what = s.waiting_for(); *what) return what;
   }
-  return resident_ > 0 ? "a block waits for its stores" : "";
+  return shared_.stores_left > 0 ? "stores to be performed" : "";
 }
 
 void Sm::finish(engine::Cycle blocks_end, engine::Cycle end) {

@@ -16,13 +16,14 @@ namespace xpusim::gpu {
 /// Message::kind between the block dispatcher and the SMs (beyond those of the memory system).
 enum DispatchKind : std::uint16_t {
   kStartBlock = 64,  ///< address: linear block number
-  kBlockDone,        ///< from: the SM's number
+  kBlockDone,        ///< from: the SM's number; address: its stores that are not yet performed
+  kStoresDone,       ///< from: the SM's number; what that message told of has been performed
 };
 
 /// Four sub-cores, the MIO with the L1, the instruction path and the slots for resident blocks. A
 /// block is executed functionally when it becomes resident (BlockSource), its warps then replay
-/// what they touch and how they branch. Its slot is free again when all warps have exited and all
-/// its stores are performed. Left out: clusters and local memory.
+/// what they touch and how they branch. Its slot is free again when all warps have exited; stores
+/// may still be on their way. Left out: clusters and local memory.
 ///
 /// What an SM sends is under way for many cycles, so nobody need know it before. An SM therefore
 /// keeps what arrives and works through a window of cycles at its end, each message and instruction
@@ -79,7 +80,8 @@ class Sm : public sc_core::sc_module, public engine::Component {
   void end_block(std::uint32_t slot, std::uint32_t now);
   void respond(const engine::Message& message, std::uint32_t now);
   void respond_to_tma(const engine::Message& message, std::uint32_t now);
-  void store_performed(std::uint32_t slot, std::uint32_t now);
+  void store_performed(std::uint32_t now);
+  void tell_dispatcher(DispatchKind kind, std::uint32_t now);
   std::uint32_t next() const;
   std::uint32_t checked(engine::Cycle now) const;
 
@@ -92,6 +94,7 @@ class Sm : public sc_core::sc_module, public engine::Component {
   std::vector<SubCore> sub_cores_;
   std::uint32_t warp_start_free_ = 0, sequence_ = 0, next_age_ = 0;
   std::uint32_t resident_ = 0, active_since_ = 0;
+  bool owes_stores_done_ = false;  ///< the dispatcher knows of stores that are not yet performed
   std::uint64_t active_cycles_ = 0, block_cycles_ = 0;
 };
 

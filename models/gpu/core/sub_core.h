@@ -35,13 +35,12 @@ struct Phase {
 struct ResidentBlock {
   BlockRun run;
   bool used = false;
-  std::uint32_t sequence = 0;     ///< of the SM's blocks
-  std::uint32_t begun = 0;        ///< cycle
-  std::uint32_t warps_left = 0;   ///< that have not exited
-  std::uint32_t stores_left = 0;  ///< accesses that are not yet performed
-  std::uint64_t at_barrier = 0;   ///< bit sub_core * 16 + warp
-  std::uint64_t at_phase = 0;     ///< the same of warps that wait for a phase
-  std::vector<Phase> phases;      ///< by number (exec::BlockTrace)
+  std::uint32_t sequence = 0;    ///< of the SM's blocks
+  std::uint32_t begun = 0;       ///< cycle
+  std::uint32_t warps_left = 0;  ///< that have not exited
+  std::uint64_t at_barrier = 0;  ///< bit sub_core * 16 + warp
+  std::uint64_t at_phase = 0;    ///< the same of warps that wait for a phase
+  std::vector<Phase> phases;     ///< by number (exec::BlockTrace)
   /// The same of WARPGROUP.ARRIVE, by warpgroup.
   std::array<std::uint64_t, kWarpsOfSubCore * kSubCores / kWarpsOfWarpgroup> at_arrive{};
 };
@@ -73,6 +72,7 @@ struct SmShared {
   std::uint32_t barrier_free = 0;             ///< when the next arrival at a barrier counts
   std::uint32_t constants_ready = kBlocked;   ///< kBlocked: no constant was read yet
   std::uint32_t ended_block = kBlocked;       ///< a block whose last warp has just exited
+  std::uint32_t stores_left = 0;              ///< not yet performed, those of ended blocks too
   WarpFootprint footprint;
   SmTracer* tracer = nullptr;
   SmRecorder* recorder = nullptr;

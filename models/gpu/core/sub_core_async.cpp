@@ -147,7 +147,7 @@ void SubCore::issue_box(std::uint32_t w, const IssueWord& in, std::uint32_t now)
   } else if (a->phase == exec::kNoPhase) {
     return;  // its predicate is off
   }
-  if (sm_.tma.begin(*a, who, now)) ++sm_.blocks[v.block].stores_left;
+  if (sm_.tma.begin(*a, who, now)) ++sm_.stores_left;
   for (const TmaEvent& e : sm_.tma.take_events()) sm_.sub_cores[e.who.sub_core].box_event(e);
 }
 

@@ -100,7 +100,7 @@ void SubCore::issue_global(std::uint32_t w, const IssueWord& in, std::uint32_t n
   if (in.action == Action::kStore || in.action == Action::kReduction) {
     if (done == kBlocked) {
       ++v.stores;
-      ++sm_.blocks[v.block].stores_left;
+      ++sm_.stores_left;
     }
   }
   take_lg_port(now);
