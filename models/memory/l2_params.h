@@ -18,7 +18,7 @@ struct L2Params {
   std::int64_t capacity_bytes = 62'914'560, left_dirty_bytes = 0;
   std::int64_t atomic_units = 2;
   std::int64_t hit_cycles = 100, miss_cycles = 60, fill_cycles = 20;
-  double sectors_per_cycle = 1.75;
+  double sectors_per_cycle = 1.75, filled_per_cycle = 64;
   double atomic_cycles = 1.4, float_atomic_cycles = 3.5;
 
   static constexpr auto schema() {
@@ -40,6 +40,9 @@ struct L2Params {
         field("fill_latency", &P::fill_cycles, U::kCycles, "a fill until its data leaves", 1, 1000),
         field("sectors_per_cycle", &P::sectors_per_cycle, U::kRatio,
               "sectors of 32 B that a slice looks up a cycle", 0.1, 64),
+        field("filled_per_cycle", &P::filled_per_cycle, U::kRatio,
+              "sectors of 32 B that a slice takes in a cycle, from memory and from processors", 0.1,
+              64),
         field("atomic_cycles", &P::atomic_cycles, U::kCycles,
               "an atomic unit is busy a sector and pass of an atomic", 0.1, 100),
         field("float_atomic_cycles", &P::float_atomic_cycles, U::kCycles,

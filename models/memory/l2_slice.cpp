@@ -54,6 +54,7 @@ L2Slice::L2Slice(const sc_core::sc_module_name& name, const L2Params& params, st
       other_(counterpart(params, index)),
       far_reply_(far_reply),
       look_up_(fractions(1 / params.sectors_per_cycle)),
+      fill_(fractions(1 / params.filled_per_cycle)),
       atomic_(fractions(params.atomic_cycles)),
       float_atomic_(fractions(std::max(params.atomic_cycles, params.float_atomic_cycles))),
       units_(static_cast<std::size_t>(params.atomic_units)),
@@ -78,7 +79,8 @@ engine::Cycle L2Slice::receive(const Message& m, Cycle now) {
       break;
     case kReadDone:
     case kFarDone: {
-      const Cycle at = now + static_cast<Cycle>(params_.fill_cycles);
+      const Cycle taken = m.kind == kReadDone ? take_in(sectors(m), now) : now;
+      const Cycle at = taken + static_cast<Cycle>(params_.fill_cycles);
       fills_.close(m.tag,
                    [&](std::uint32_t block, const L2Fills::Waiter& w) { answer(block, w, at); });
       break;
@@ -128,6 +130,13 @@ engine::Cycle L2Slice::occupy(std::uint32_t sectors, Cycle now) {
   const std::uint64_t start = std::max(now << kFraction, next_free_);
   next_free_ = start + sectors * look_up_;
   counters_.busy_fractions += sectors * look_up_;
+  return start >> kFraction;
+}
+
+/// Data of that many sectors comes to the array; returns the cycle in which it is written.
+engine::Cycle L2Slice::take_in(std::uint32_t sectors, Cycle at) {
+  const std::uint64_t start = std::max(at << kFraction, next_fill_);
+  next_fill_ = start + sectors * fill_;
   return start >> kFraction;
 }
 
@@ -270,7 +279,8 @@ void L2Slice::write(const Message& m, Cycle now) {
   const std::uint16_t copied = tags_.write(r.place, block, r.mask, victims);
   if (copied != 0 && m.kind == kWrite) drop_copy(m, r, copied, leaves);
   write_back(victims, leaves);
-  answer(block, waiter(m, r), start + static_cast<Cycle>(params_.hit_cycles));
+  answer(block, waiter(m, r),
+         take_in(count(r.mask), start) + static_cast<Cycle>(params_.hit_cycles));
 }
 
 void L2Slice::atomic(const Message& m, Cycle now) {

@@ -51,7 +51,8 @@ struct BlockRequest {
 ///   and always hit. A read of sectors that are on their way waits for them and counts as a hit;
 /// * dirty data goes to memory when its line leaves, or when its set has too many dirty lines.
 ///
-/// A slice looks up `sectors_per_cycle` in order of arrival; fills cost no look-ups. An atomic is
+/// A slice looks up `sectors_per_cycle` in order of arrival; fills cost no look-ups, but what comes
+/// from memory and from SMs enters the data at `filled_per_cycle`. An atomic is
 /// then performed by the unit of its 256 B, pass after pass, in order of arrival; one that adds
 /// floats keeps its sector longer than the unit, which goes on with others. All follows from
 /// messages by time stamps: a slice is never ticked. Not modelled: a limit on misses under
@@ -86,6 +87,7 @@ class L2Slice : public sc_core::sc_module, public engine::Component {
 
   bool is_home(const BlockRequest& r) const { return r.home == index_; }
   Cycle occupy(std::uint32_t sectors, Cycle now);
+  Cycle take_in(std::uint32_t sectors, Cycle at);
   Cycle perform(const Message& m, const BlockRequest& r, Cycle start);
   void read(const Message& m, Cycle now);
   void write(const Message& m, Cycle now);
@@ -102,8 +104,10 @@ class L2Slice : public sc_core::sc_module, public engine::Component {
   L2Params params_;
   std::uint32_t index_, other_, id_ = 0;
   Cycle far_reply_;
-  std::uint64_t look_up_, atomic_, float_atomic_;  ///< a sector takes, in fractions of a cycle
+  std::uint64_t look_up_, fill_, atomic_,
+      float_atomic_;             ///< a sector takes, in fractions of a cycle
   std::uint64_t next_free_ = 0;  ///< of the look-up pipeline, in fractions of a cycle
+  std::uint64_t next_fill_ = 0;  ///< when the data array takes in more, likewise
   struct AtomicUnit {
     std::uint64_t next_free = 0, busy = 0;  ///< in fractions of a cycle
     struct Sector {

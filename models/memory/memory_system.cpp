@@ -52,6 +52,7 @@ MemoryParams at_clock(const MemoryParams& params, double nominal_hz, double hz) 
     rate = std::clamp<std::int64_t>(std::llround(static_cast<double>(rate) * more), 1, kMost);
   };
   p.l2.sectors_per_cycle *= more;
+  p.l2.filled_per_cycle *= more;
   p.l2.atomic_cycles /= more;
   p.l2.float_atomic_cycles /= more;
   scale(p.coalescer.bytes_per_cycle);

@@ -281,6 +281,7 @@ TEST(MemorySystem, keeps_the_rates_of_the_l2_when_the_clock_of_the_sms_falls) {
   const MemoryParams slow = at_clock(p, 1.98e9, 1.65e9);  // 1.2 of its cycles in one of theirs
   EXPECT_EQ(slow.coalescer.bytes_per_cycle, 648);
   EXPECT_DOUBLE_EQ(slow.l2.sectors_per_cycle, p.l2.sectors_per_cycle * 1.2);
+  EXPECT_DOUBLE_EQ(slow.l2.filled_per_cycle, p.l2.filled_per_cycle * 1.2);
   EXPECT_DOUBLE_EQ(slow.l2.atomic_cycles, p.l2.atomic_cycles / 1.2);
   EXPECT_EQ(slow.replies.destination_bytes_per_cycle, p.replies.destination_bytes_per_cycle);
   EXPECT_EQ(slow.requests.latency_cycles, p.requests.latency_cycles);
@@ -496,6 +497,19 @@ TEST(MemorySystem, hits_at_most_at_the_slices_look_up_rate) {
   const double per_cycle = static_cast<double>(c.l2_sectors_read) / static_cast<double>(end);
   EXPECT_LE(per_cycle, 96 * p.l2.sectors_per_cycle);
   EXPECT_GE(per_cycle, 96 * p.l2.sectors_per_cycle * 0.7);
+}
+
+TEST(MemorySystem, takes_in_what_is_written_at_the_rate_of_the_slices_data) {
+  const auto cycles = [](double rate) {
+    MemoryParams p = params();
+    p.l2.filled_per_cycle = rate;
+    const std::vector<Access> writes(100, Access{address_in_half(0), kOneSector, kWrite});
+    Bench b(p, 1, 100, [&](std::uint32_t) { return list(writes); });
+    return b.run();
+  };
+  const Cycle fast = cycles(64), slow = cycles(0.25);
+  EXPECT_GE(slow, 99 * 4u);
+  EXPECT_LT(fast, slow - 200);
 }
 
 // ---- determinism
