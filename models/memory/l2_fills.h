@@ -48,6 +48,10 @@ class L2Fills {
   void prefetch_first(std::uint32_t block) const {
     if (const std::uint32_t i = open_.chain(block); i != kNone) engine::prefetch(&records_[i]);
   }
+  /// What waits first for a fill, as far as prefetch() has brought it; nullptr: no such fill.
+  const Waiter* first_waiter(std::uint32_t fill) const {
+    return fill < records_.size() ? &records_[fill].waiter : nullptr;
+  }
   bool empty() const { return open_.empty(); }
 
  private:
@@ -59,7 +63,7 @@ class L2Fills {
     Waiter waiter;
     std::uint16_t fills;   ///< that it still waits for
     std::uint16_t wanted;  ///< sectors of its own fill
-    std::uint32_t next;    ///< of its bucket, or of the free list
+    std::uint32_t next;    ///< of its bucket
     std::uint32_t others;  ///< links to requests that joined its fill
   };
   static_assert(sizeof(Record) == 32);
@@ -67,15 +71,13 @@ class L2Fills {
     std::uint32_t record, next;
   };
 
-  std::uint32_t new_record();
-  std::uint32_t new_link();
   template <class F>
   void finish_one(std::uint32_t record, F&& answer);
 
   BlockIndex<Record> open_;  ///< fills under way
   std::vector<Record> records_;
   std::vector<Link> links_;
-  std::uint32_t free_records_ = kNone, free_links_ = kNone;
+  std::vector<std::uint32_t> free_records_, free_links_;
 };
 
 template <class F>
@@ -84,8 +86,7 @@ void L2Fills::finish_one(std::uint32_t record, F&& answer) {
   if (--r.fills > 0) return;
   const std::uint32_t block = r.block;
   const Waiter done = r.waiter;
-  r.next = free_records_;
-  free_records_ = record;
+  free_records_.push_back(record);
   answer(block, done);
 }
 
@@ -96,8 +97,7 @@ void L2Fills::close(std::uint32_t fill, F&& answer) {
   finish_one(fill, answer);
   while (link != kNone) {
     const Link l = links_[link];
-    links_[link].next = free_links_;
-    free_links_ = link;
+    free_links_.push_back(link);
     finish_one(l.record, answer);
     link = l.next;
   }

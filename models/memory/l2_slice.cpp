@@ -113,6 +113,12 @@ void L2Slice::expect(const Message& m) const {
 void L2Slice::expect_soon(const Message& m) const {
   if (m.kind == kReadDone || m.kind == kFarDone) {
     fills_.prefetch_others(m.tag);
+    const L2Fills::Waiter* first = fills_.first_waiter(m.tag);
+    if (first == nullptr || first->kind != kRead) return;
+    Message read;
+    read.from = first->from;
+    read.tag = first->tag;
+    replies->expect_answer(read);
   } else if (m.kind == kRead || m.kind == kFarRead) {
     fills_.prefetch_first(block_of(m));
     if (m.kind == kRead) replies->expect_answer_soon(m);

@@ -48,8 +48,9 @@ std::size_t L2Tags::group_of(std::uint32_t place, std::uint32_t block) const {
 
 void L2Tags::prefetch(std::uint32_t place, std::uint32_t block, std::uint16_t mask) const {
   const Group& group = all_[group_of(place, block)];
-  engine::prefetch(&group.sets[0]);
-  engine::prefetch(&group.sets[2]);
+  constexpr std::uint32_t kFirstTwoLines = 0xff;  // their sets lie in one line of the host's cache
+  if ((mask & kFirstTwoLines) != 0) engine::prefetch(&group.sets[0]);
+  if ((mask & ~kFirstTwoLines) != 0) engine::prefetch(&group.sets[2]);
   for (std::uint32_t line = 0; line < kLinesPerGroup; ++line) {
     if ((mask >> line * 4 & kLineSectors) != 0) engine::prefetch(&group.tags[line]);
   }

@@ -117,21 +117,22 @@ class MemorySystem::SmPort : public engine::MessageIf {
     forward(m, now);
   }
 
-  /// A coalescer's tables do not stay in the host's cache: what a few reads will touch is brought
-  /// together, first the heads of their chains, then the first reads of these.
+  /// A coalescer's tables do not stay in the host's cache: what a read will touch is brought some
+  /// reads before, first the head of its chain, then the first read of that.
   void send_all(std::span<const engine::Sending> list) override {
-    std::array<engine::Message, 16> burst;
-    while (!list.empty()) {
-      const std::size_t n = std::min(list.size(), burst.size());
-      for (std::size_t i = 0; i < n; ++i) {
-        route(list[i].message, list[i].at, burst[i]);
-        if (coalesces(burst[i])) coalescer().prefetch_chain(block_number(burst[i].address));
+    constexpr std::size_t kFirst = 12, kForward = 24, kRing = 32;
+    std::array<engine::Message, kRing> ring;
+    for (std::size_t i = 0; i < list.size() + kForward; ++i) {
+      if (i < list.size()) {
+        engine::Message& m = ring[i % kRing];
+        route(list[i].message, list[i].at, m);
+        if (coalesces(m)) coalescer().prefetch_chain(block_number(m.address));
       }
-      for (std::size_t i = 0; i < n; ++i) {
-        if (coalesces(burst[i])) coalescer().prefetch_first(block_number(burst[i].address));
+      if (i >= kFirst && i - kFirst < list.size()) {
+        const engine::Message& m = ring[(i - kFirst) % kRing];
+        if (coalesces(m)) coalescer().prefetch_first(block_number(m.address));
       }
-      for (std::size_t i = 0; i < n; ++i) forward(burst[i], list[i].at);
-      list = list.subspan(n);
+      if (i >= kForward) forward(ring[(i - kForward) % kRing], list[i - kForward].at);
     }
   }
 

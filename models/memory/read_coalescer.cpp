@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "models/memory/messages.h"
+#include "sim/engine/alone.h"
+#include "sim/engine/free_list.h"
 
 namespace xpusim::memory {
 
@@ -22,7 +24,6 @@ ReadCoalescer::Outcome ReadCoalescer::read(std::uint32_t block, const Reader& re
   for (std::uint32_t i = open_.chain(block); i != kNone; i = reads_[i].next) {
     const Read& r = reads_[i];
     if (r.block != block || (reader.mask & ~r.mask) != 0 || !r.meets(at)) continue;
-    if (r.readers >= most_readers_) continue;
     if (joins == kNone || r.goes < reads_[joins].goes) joins = i;
   }
   if (joins == kNone) {
@@ -31,78 +32,79 @@ ReadCoalescer::Outcome ReadCoalescer::read(std::uint32_t block, const Reader& re
   }
   joined_sectors_ += sectors;
   Read& r = reads_[joins];
-  ++r.readers;
-  if (r.leaves != kUnknown) return {Outcome::kAnswered, 0, r.leaves};
+  if (++r.readers >= most_readers_) unlist(joins);
+  if (r.answered()) return {Outcome::kAnswered, 0, r.leaves};
   join(r, reader);
   return {Outcome::kWait, 0, 0};
 }
 
 std::uint32_t ReadCoalescer::open(std::uint32_t block, const Reader& reader, engine::Cycle sent,
                                   engine::Cycle goes) {
-  std::uint32_t index = free_reads_;
-  if (index != kNone) {
-    free_reads_ = reads_[index].next;
-    if (free_reads_ != kNone) engine::prefetch(&reads_[free_reads_]);
-  } else {
-    index = static_cast<std::uint32_t>(reads_.size());
-    reads_.emplace_back();
-  }
+  const std::uint32_t index = engine::take_free(reads_, free_reads_);
   constexpr engine::Cycle kMostStay = std::numeric_limits<std::uint16_t>::max();
-  reads_[index] = {block,
-                   kNone,
-                   kNone,
-                   static_cast<std::uint32_t>(goes),
-                   kUnknown,
-                   reader.tag,
-                   reader.sm,
-                   reader.mask,
-                   static_cast<std::uint16_t>(std::min(goes - sent, kMostStay)),
-                   reader.line,
-                   1};
+  Read& read = reads_[index];
+  read.block = block;
+  read.others = kNone;
+  read.goes = static_cast<std::uint32_t>(goes);
+  read.leaves = kUnknown;
+  read.tag = engine::alone(reader.tag);
+  read.sm = engine::alone(reader.sm);
+  read.mask = engine::alone(reader.mask);
+  read.stays = static_cast<std::uint16_t>(std::min(goes - sent, kMostStay));
+  read.line = reader.line & 3u;
+  read.readers = 1;
+  read.waiting = true;
+  waiting_.push_back({goes, block, index});
+  read.listed = most_readers_ > 1;
+  if (!read.listed) return index;
   open_.insert(reads_, index);
   return index;
 }
 
 void ReadCoalescer::join(Read& read, const Reader& reader) {
-  std::uint32_t index = free_links_;
-  if (index != kNone) {
-    free_links_ = links_[index].next;
-    if (free_links_ != kNone) engine::prefetch(&links_[free_links_]);
-  } else {
-    index = static_cast<std::uint32_t>(links_.size());
-    links_.emplace_back();
-  }
-  links_[index] = {reader, kNone};
+  const std::uint32_t index = engine::take_free(links_, free_links_);
+  Link& added = links_[index];
+  added.reader.tag = engine::alone(reader.tag);
+  added.reader.sm = engine::alone(reader.sm);
+  added.reader.mask = engine::alone(reader.mask);
+  added.reader.line = reader.line;
+  added.next = kNone;
   std::uint32_t* last = &read.others;  // of a few
   while (*last != kNone) last = &links_[*last].next;
   *last = index;
 }
 
-/// Frees the reads whose answers have left, up to the first that has not.
+void ReadCoalescer::unlist(std::uint32_t read) {
+  if (!reads_[read].listed) return;
+  open_.remove(reads_, read);
+  reads_[read].listed = false;
+}
+
+/// Takes out the reads that have gone, up to the first that has not: none can join them any more.
 void ReadCoalescer::forget_until(engine::Cycle settled) {
   // Reads whose data are brought into the host's cache before: the head of the chain, then its
   // first.
-  constexpr std::size_t kAhead = 6, kChainAhead = 3;
-  while (leaving_head_ < leaving_.size() && leaving_[leaving_head_].at <= settled) {
-    if (leaving_head_ + kAhead < leaving_.size()) {
-      const Leaving& soon = leaving_[leaving_head_ + kAhead];
+  constexpr std::size_t kAhead = 16, kChainAhead = 8;
+  while (waiting_head_ < waiting_.size() && waiting_[waiting_head_].goes <= settled) {
+    if (waiting_head_ + kAhead < waiting_.size()) {
+      const Waiting& soon = waiting_[waiting_head_ + kAhead];
       engine::prefetch(&reads_[soon.read]);
       open_.prefetch(soon.block);
     }
-    if (leaving_head_ + kChainAhead < leaving_.size()) {
-      prefetch_first(leaving_[leaving_head_ + kChainAhead].block);
+    if (waiting_head_ + kChainAhead < waiting_.size()) {
+      prefetch_first(waiting_[waiting_head_ + kChainAhead].block);
     }
-    const std::uint32_t index = leaving_[leaving_head_++].read;
-    open_.remove(reads_, index);
-    reads_[index].next = free_reads_;
-    free_reads_ = index;
+    const std::uint32_t index = waiting_[waiting_head_++].read;
+    unlist(index);
+    reads_[index].waiting = false;
+    if (reads_[index].answered()) free_reads_.push_back(index);
   }
-  if (leaving_head_ == leaving_.size()) {
-    leaving_.clear();
-    leaving_head_ = 0;
-  } else if (leaving_head_ >= 4096) {
-    leaving_.erase(leaving_.begin(), leaving_.begin() + static_cast<std::ptrdiff_t>(leaving_head_));
-    leaving_head_ = 0;
+  if (waiting_head_ == waiting_.size()) {
+    waiting_.clear();
+    waiting_head_ = 0;
+  } else if (waiting_head_ >= 1024) {
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(waiting_head_));
+    waiting_head_ = 0;
   }
 }
 

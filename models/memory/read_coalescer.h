@@ -84,17 +84,20 @@ class ReadCoalescer {
   /// Cycles are kept in 32 bits: launches are shorter.
   struct alignas(32) Read {
     std::uint32_t block;
-    std::uint32_t next;    ///< of its bucket, or of the free list
+    std::uint32_t next;    ///< of its bucket
     std::uint32_t others;  ///< links to the readers that joined
     std::uint32_t goes;    ///< it enters the network
     std::uint32_t leaves;  ///< its answer leaves the L2, or kUnknown
     std::uint32_t tag;     ///< of its first reader, with the three below
     std::uint16_t sm, mask;
-    std::uint16_t stays;  ///< cycles from its coming to `goes`
-    std::uint8_t line;
+    std::uint16_t stays;       ///< cycles from its coming to `goes`
+    std::uint8_t line : 2;     ///< of a block's four
+    std::uint8_t listed : 1;   ///< in `open_`
+    std::uint8_t waiting : 1;  ///< in `waiting_`
     std::uint8_t readers;
 
     Reader first() const { return {tag, sm, mask, line}; }
+    bool answered() const { return leaves != kUnknown; }
     /// True if they wait at the same time, whichever of the two came first.
     bool meets(std::uint32_t sent) const { return sent < goes && sent + 2 * stays > goes; }
   };
@@ -107,6 +110,7 @@ class ReadCoalescer {
   std::uint32_t open(std::uint32_t block, const Reader& reader, engine::Cycle sent,
                      engine::Cycle goes);
   void join(Read& read, const Reader& reader);
+  void unlist(std::uint32_t read);
   void forget_until(engine::Cycle settled);
 
   engine::Cycle latency_;
@@ -115,14 +119,14 @@ class ReadCoalescer {
   BlockIndex<Read> open_;  ///< reads that others may join
   std::vector<Read> reads_;
   std::vector<Link> links_;
-  std::uint32_t free_reads_ = kNone, free_links_ = kNone;
-  struct Leaving {
-    engine::Cycle at;
+  std::vector<std::uint32_t> free_reads_, free_links_;
+  struct Waiting {
+    engine::Cycle goes;
     std::uint32_t block;
     std::uint32_t read;
   };
-  std::vector<Leaving> leaving_;  ///< answered reads, in order of their answers' coming
-  std::size_t leaving_head_ = 0;
+  std::vector<Waiting> waiting_;  ///< reads that may not have gone yet, in order of coming
+  std::size_t waiting_head_ = 0;
   std::uint64_t joined_sectors_ = 0;
 };
 
@@ -136,12 +140,11 @@ void ReadCoalescer::answer(std::uint32_t number, engine::Cycle at, F&& to) {
     const std::uint32_t after = l.next;
     if (after != kNone) engine::prefetch(&links_[after]);
     to(l.reader);
-    l.next = free_links_;
-    free_links_ = link;
+    free_links_.push_back(link);
     link = after;
   }
   read.others = kNone;
-  leaving_.push_back({read.goes, read.block, number});
+  if (!read.waiting) free_reads_.push_back(number);
 }
 
 }  // namespace xpusim::memory

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "sim/engine/alone.h"
 #include "sim/engine/time.h"
 
 namespace xpusim::engine {
@@ -20,6 +21,17 @@ struct Message {
   std::uint16_t count = 0;
 };
 static_assert(sizeof(Message) == 32);
+
+/// Copies a message that may just have been written, field by field.
+inline void copy_fields(const Message& from, Message& to) {
+  to.to = alone(from.to);
+  to.from = alone(from.from);
+  to.address = alone(from.address);
+  to.data = alone(from.data);
+  to.tag = alone(from.tag);
+  to.kind = alone(from.kind);
+  to.count = alone(from.count);
+}
 
 /// A hardware block on one clock. It acts only when its scheduler calls it: for a message that has
 /// arrived, or because it asked to be woken. Inside a cycle all messages come before all ticks, and

@@ -15,6 +15,8 @@ void Mailboxes::open(std::uint32_t id, Cycle window) {
   of_[id] = static_cast<std::uint32_t>(boxes_.size());
   boxes_.emplace_back();
   boxes_.back().window = window;
+  boxes_.back().number = of_[id];
+  for (auto& lists : lists_) lists.emplace_back();
 }
 
 void Mailboxes::prefetch_chunk(std::uint32_t chunk) const {
@@ -35,7 +37,7 @@ void Mailboxes::add_chunk(List& list) {
 }
 
 void Mailboxes::free_list(Box& box, std::size_t window) {
-  List& list = box.windows[window];
+  List& list = lists_[window][box.number];
   box.occupied &= ~(std::uint64_t{1} << window);
   if (list.first == kNone) return;
   next_[list.last] = free_;
@@ -45,7 +47,7 @@ void Mailboxes::free_list(Box& box, std::size_t window) {
 
 /// Lists the window's messages in `sorted_` by their cycles; returns how many there are.
 std::uint32_t Mailboxes::sort(const Box& box, Cycle end) {
-  const List& list = box.windows[end / box.window % kWindows];
+  const List& list = lists_[end / box.window % kWindows][box.number];
   const auto each = [&](auto&& f) {
     std::uint32_t left = list.count;
     for (std::uint32_t chunk = list.first; left > 0; chunk = next_[chunk]) {

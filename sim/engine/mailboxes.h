@@ -60,7 +60,7 @@ class Mailboxes {
   /// Brings the first messages of the window of `id` that ends with `end` into the host's cache.
   void prefetch(std::uint32_t id, Cycle end) const {
     const Box& box = boxes_[of_[id]];
-    const std::uint32_t first = box.windows[end / box.window % kWindows].first;
+    const std::uint32_t first = lists_[end / box.window % kWindows][box.number].first;
     if (first != kNone) prefetch_chunk(first);
   }
 
@@ -98,18 +98,18 @@ class Mailboxes {
   };
   struct Box {
     Cycle window = 0;
-    std::uint64_t occupied = 0;            ///< bit (window number mod kWindows): holds messages
-    std::array<List, kWindows> windows{};  ///< by window number
-    std::vector<Far> far;                  ///< beyond these windows, in order of sending
+    std::uint32_t number = 0;    ///< of the box
+    std::uint64_t occupied = 0;  ///< bit (window number mod kWindows): holds messages
+    std::vector<Far> far;        ///< beyond these windows, in order of sending
   };
 
   void put_near(Box& box, const Message& message, Cycle at, Cycle number) {
-    List& list = box.windows[number % kWindows];
+    List& list = lists_[number % kWindows][box.number];
     const std::uint32_t in_chunk = list.count++ % kChunk;
     if (in_chunk == 0) add_chunk(list);
     box.occupied |= std::uint64_t{1} << number % kWindows;
     Mail& mail = pool_[list.last * kChunk + in_chunk];
-    mail.message = message;
+    copy_fields(message, mail.message);
     mail.message.to = static_cast<std::uint32_t>(at - number * box.window);
   }
   void prefetch_chunk(std::uint32_t chunk) const;
@@ -120,6 +120,8 @@ class Mailboxes {
 
   std::vector<std::uint32_t> of_;  ///< [component id]: its box, or kNone
   std::vector<Box> boxes_;
+  /// [window number mod kWindows][box]: messages go to many boxes, but to few windows at a time.
+  std::array<std::vector<List>, kWindows> lists_;
   std::vector<Mail> pool_;             ///< [chunk * kChunk + n]
   std::vector<std::uint32_t> next_;    ///< [chunk]
   std::uint32_t free_ = kNone;         ///< list of unused chunks

@@ -81,15 +81,15 @@ class MessageWheel {
     std::uint32_t first = 0, end = 0;  ///< end: after the last one; 0: empty
   };
   static constexpr std::uint32_t kNone = ~0u;
-  static constexpr std::uint32_t kChunk = 4;     ///< messages that lie together in the pool
-  static constexpr std::size_t kExpect = 6;      ///< messages that expect() runs ahead
-  static constexpr std::size_t kExpectSoon = 3;  ///< the same of expect_soon()
+  static constexpr std::uint32_t kChunk = 8;     ///< messages that lie together in the pool
+  static constexpr std::size_t kExpect = 10;      ///< messages that expect() runs ahead
+  static constexpr std::size_t kExpectSoon = 5;  ///< the same of expect_soon()
 
   void put_near(const Message& message, std::uint32_t to, Cycle at) {
     Queue& queue = queues_[at % kBuckets];
     if (queue.end % kChunk == 0) add_chunk(queue);
     Message& slot = pool_[queue.end++];
-    slot = message;
+    copy_fields(message, slot);
     slot.to = to;
     occupied_.set(at);
   }

@@ -63,6 +63,7 @@ struct Rig {
   std::unique_ptr<engine::ClockDomain> domain;
   std::unique_ptr<FakeMemory> memory;
   std::unique_ptr<Dispatcher> dispatcher;
+  std::vector<std::unique_ptr<SmScratch>> scratch;
   std::vector<std::unique_ptr<Sm>> sms;
   std::vector<std::unique_ptr<engine::Link>> links;
 
@@ -90,9 +91,10 @@ struct Rig {
         std::make_unique<Dispatcher>("dispatcher", s, launch, blocks, memory::SmGroups(count, 1),
                                      static_cast<std::uint32_t>(o.blocks));
     for (std::uint32_t i = 0; i < count; ++i) {
+      if (scratch.empty() || window == 1) scratch.push_back(std::make_unique<SmScratch>());
       sms.push_back(std::make_unique<Sm>(("sm" + std::to_string(i)).c_str(), s, i, params,
                                          launch.warp_interval, params.l1_bytes - o.carve_out_bytes,
-                                         window, *image, *profile, source));
+                                         window, *image, *profile, source, *scratch.back()));
       Sm& sm = *sms.back();
       const auto latency = static_cast<engine::Cycle>(launch.block_latency);
       links.push_back(std::make_unique<engine::Link>(("to" + std::to_string(i)).c_str(), s, s,

@@ -66,7 +66,8 @@ class AsyncGroups {
   }
 
   /// Of the warp's own memory: what completes comes to another warp each time.
-  boost::container::small_vector<Group, 6> groups_{1};
+  static constexpr std::size_t kOwn = 12;  // with the rest two lines of the host's cache
+  boost::container::small_vector<Group, kOwn> groups_{1};
   std::uint8_t first_ = 0;  ///< number of groups_[0]
 };
 

@@ -29,9 +29,10 @@ void Chip::add_sm(std::uint32_t number, engine::Scheduler& scheduler, const GpuP
                   const Work& work) {
   const auto latency = static_cast<engine::Cycle>(params.launch.block_latency);
   const engine::Cycle window = window_of(work.image, std::min(latency, memory_->window()));
+  if (scratch_.empty() || window == 1) scratch_.push_back(std::make_unique<SmScratch>());
   sms_.push_back(std::make_unique<Sm>(fmt::format("sm_{}", number).c_str(), scheduler, number,
                                       params.sm, params.launch.warp_interval, work.l1_bytes, window,
-                                      work.image, work.profile, work.source));
+                                      work.image, work.profile, work.source, *scratch_.back()));
   Sm& sm = *sms_.back();
   const auto link = [&](const char* what, std::uint32_t to) -> engine::Link& {
     links_.push_back(std::make_unique<engine::Link>(fmt::format("{}_{}", what, number).c_str(),

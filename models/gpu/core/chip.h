@@ -47,6 +47,7 @@ class Chip : public sc_core::sc_module {
 
   std::unique_ptr<memory::MemorySystem> memory_;
   std::unique_ptr<Dispatcher> dispatcher_;
+  std::vector<std::unique_ptr<SmScratch>> scratch_;  ///< one an SM, or one for all
   std::vector<std::unique_ptr<Sm>> sms_;
   std::vector<std::unique_ptr<engine::Link>> links_;
 };

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/gpu/core/kernel_image.h"
+#include "sim/engine/prefetch.h"
 
 namespace xpusim::gpu {
 
@@ -76,6 +77,10 @@ class InstructionFetch {
     }
     if (!fits_) first_.use(line);
     return arrives_[line];
+  }
+  /// Brings what enter() will look at of a code that fits into the host's cache.
+  void prefetch() const {
+    if (fits_) engine::prefetch(arrives_.data(), arrives_.size() * sizeof arrives_[0]);
   }
   std::uint64_t lines_fetched() const { return fetched_; }
 

@@ -4,24 +4,13 @@
 #include <bit>
 
 #include "models/memory/messages.h"
+#include "sim/engine/free_list.h"
 
 namespace xpusim::gpu {
 
 namespace {
 
 constexpr std::uint32_t kSectorsOfLine = memory::kLineBytes / memory::kSectorBytes;
-
-template <class T>
-std::uint32_t take(std::vector<T>& pool, std::vector<std::uint32_t>& free) {
-  if (free.empty()) {
-    pool.emplace_back();
-    return static_cast<std::uint32_t>(pool.size() - 1);
-  }
-  const std::uint32_t i = free.back();
-  free.pop_back();
-  if (!free.empty()) engine::prefetch(&pool[free.back()]);  // the next one to be taken
-  return i;
-}
 
 /// Calls f(address of the first line, sectors) for the parts of a request in each aligned 512
 /// bytes: what one message may cover.
@@ -120,7 +109,7 @@ void Lsu::count(Action action, const WarpFootprint& f) {
 std::uint32_t Lsu::access(Action action, const WarpRef& who, const WarpFootprint& footprint,
                           std::uint32_t served, std::uint32_t now, bool adds_floats) {
   if (footprint.count == 0) return served + 1;
-  const std::uint32_t id = take(accesses_, free_accesses_);
+  const std::uint32_t id = engine::take_free(accesses_, free_accesses_);
   accesses_[id] = {who, action, 0, 0, 0, adds_floats ? memory::kFloatPasses : std::uint16_t{0}};
   return begin(id, footprint, served, now);
 }
@@ -141,7 +130,7 @@ std::uint32_t Lsu::copy(Action action, const WarpRef& who, const WarpFootprint& 
     counters_.wavefronts += wavefronts;
     bytes = wavefronts * memory::kLineBytes;
   }
-  const std::uint32_t id = take(accesses_, free_accesses_);
+  const std::uint32_t id = engine::take_free(accesses_, free_accesses_);
   accesses_[id] = {who, action, static_cast<std::uint16_t>(bytes), 0, 0, 0};
   return begin(id, f, served, now);
 }
@@ -153,7 +142,7 @@ std::uint32_t Lsu::begin(std::uint32_t id, const WarpFootprint& footprint, std::
   count(action, footprint);
   const std::uint32_t slot = lg_next_;
   if (++lg_next_ == lg_starts_.size()) lg_next_ = 0;
-  if (!waiting_.empty() || !has_room(action, footprint.lines, footprint.sectors)) {
+  if (any_waits() || !has_room(action, footprint.lines, footprint.sectors)) {
     defer(id, slot, served, footprint);
     return kBlocked;
   }
@@ -180,14 +169,15 @@ void Lsu::defer(std::uint32_t access, std::uint32_t queue_slot, std::uint32_t se
 }
 
 void Lsu::drop_first_deferred() {
-  deferred_first_ += waiting_.front().requests.count;
-  waiting_.pop_front();
-  constexpr std::size_t kManyDropped = 1024;
-  if (waiting_.empty() || deferred_first_ > kManyDropped) {
-    deferred_.erase(deferred_.begin(),
-                    deferred_.begin() + static_cast<std::ptrdiff_t>(deferred_first_));
-    deferred_first_ = 0;
-  }
+  deferred_first_ += waiting_[waiting_first_++].requests.count;
+  constexpr std::size_t kManyDropped = 16;
+  if (any_waits() && waiting_first_ < kManyDropped) return;
+  const auto drop = [](auto& list, std::size_t& first) {
+    list.erase(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(first));
+    first = 0;
+  };
+  drop(waiting_, waiting_first_);
+  drop(deferred_, deferred_first_);
 }
 
 void Lsu::serve(std::uint32_t access, const Requests& f, std::uint32_t start, std::uint32_t now) {
@@ -218,7 +208,7 @@ void Lsu::serve(std::uint32_t access, const Requests& f, std::uint32_t start, st
 
 void Lsu::load_part(std::uint32_t access, std::uint64_t address, std::uint32_t sectors,
                     std::uint32_t at) {
-  const std::uint32_t id = take(requests_, free_requests_);
+  const std::uint32_t id = engine::take_free(requests_, free_requests_);
   std::uint32_t missing = 0;
   std::array<L1Cache::Line, 4> lines{};
   for (std::uint32_t i = 0; i * kSectorsOfLine < 16; ++i) {
@@ -239,7 +229,7 @@ void Lsu::load_part(std::uint32_t access, std::uint64_t address, std::uint32_t s
     free_requests_.push_back(id);
     return;
   }
-  requests_[id].set(address, static_cast<std::uint16_t>(missing), false, access);
+  requests_[id].set(address, static_cast<std::uint16_t>(missing), access);
   requests_[id].lines = lines;
   outstanding_ += lines_in(missing);
   send(access, address, missing, 0, at, id);
@@ -253,10 +243,8 @@ void Lsu::store_part(std::uint64_t address, std::uint32_t sectors) {
 
 void Lsu::bypass_part(std::uint32_t access, std::uint64_t address, std::uint32_t sectors,
                       std::uint32_t at) {
-  const std::uint32_t id = take(requests_, free_requests_);
-  requests_[id].set(address, static_cast<std::uint16_t>(sectors), true, access);
   outstanding_ += lines_in(sectors);
-  send(access, address, sectors, 0, at, id);
+  send(access, address, sectors, 0, at, access | kBypassTag);
 }
 
 void Lsu::send(std::uint32_t access, std::uint64_t address, std::uint32_t sectors,
@@ -279,7 +267,7 @@ void Lsu::send(std::uint32_t access, std::uint64_t address, std::uint32_t sector
 }
 
 void Lsu::wait_for(std::uint32_t request, std::uint32_t access) {
-  const std::uint32_t w = take(waiters_, free_waiters_);
+  const std::uint32_t w = engine::take_free(waiters_, free_waiters_);
   waiters_[w] = {access, requests_[request].waiters};
   requests_[request].waiters = w;
   ++accesses_[access].left;
@@ -310,13 +298,15 @@ std::uint32_t Lsu::invalidate(std::uint32_t served) {
 const std::vector<Completion>& Lsu::receive(const engine::Message& message, std::uint32_t now) {
   completions_.clear();
   counters_.sectors_done += memory::sectors(message);
-  if (message.kind == memory::kReadDone) {
+  if (is_of_request(message)) {
     fill(message.tag, now);
   } else {
+    const auto sectors = static_cast<std::uint32_t>(message.data & 0xffffu);
+    if (message.kind == memory::kReadDone) outstanding_ -= lines_in(sectors);
     if (message.kind == memory::kWriteDone) stored_ -= memory::sectors(message);
-    arrived(message.tag, now);
+    arrived(message.tag & ~kBypassTag, now);
   }
-  if (!waiting_.empty()) serve_waiting(now);
+  if (any_waits()) serve_waiting(now);
   return completions_;
 }
 
@@ -326,7 +316,7 @@ void Lsu::fill(std::uint32_t request, std::uint32_t now) {
   outstanding_ -= lines_in(r.sectors);
   for (std::uint32_t i = 0; i < r.lines.size(); ++i) {
     const auto mask = static_cast<std::uint8_t>((r.sectors >> (i * kSectorsOfLine)) & 0xfu);
-    if (mask && !r.bypass) l1_.fill(r.lines[i], r.address + i * memory::kLineBytes, mask);
+    if (mask) l1_.fill(r.lines[i], r.address + i * memory::kLineBytes, mask);
   }
   arrived(r.access, now);
   for (std::uint32_t w = r.waiters; w != kNone;) {
@@ -339,8 +329,8 @@ void Lsu::fill(std::uint32_t request, std::uint32_t now) {
 }
 
 void Lsu::serve_waiting(std::uint32_t now) {
-  while (!waiting_.empty()) {
-    Deferred d = waiting_.front();
+  while (any_waits()) {
+    Deferred d = waiting_[waiting_first_];
     if (!has_room(d.action, d.requests.lines, d.requests.sectors)) break;
     d.requests.first = deferred_.data() + deferred_first_;
     const std::uint32_t start = std::max({now, d.served, tag_stage_free_});
@@ -356,6 +346,7 @@ void Lsu::serve_waiting(std::uint32_t now) {
       free_accesses_.push_back(d.access);
     }
     drop_first_deferred();
+    expect_room();
   }
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "models/gpu/core/kernel_image.h"
@@ -115,20 +114,28 @@ class Lsu {
 
   /// A response will come soon: brings what it will touch into the host's cache.
   void expect(const engine::Message& message) const {
-    if (message.kind != memory::kReadDone) return;
+    if (!is_of_request(message)) {
+      if (const Access* a = access_of(message)) engine::prefetch(a);
+      return;
+    }
     if (message.tag < requests_.size()) engine::prefetch(&requests_[message.tag]);
     l1_.prefetch(message.address);
   }
   /// The same, in a moment: what it touches by way of what expect() has brought.
   void expect_soon(const engine::Message& message) const {
-    if (const WarpRef* who = warp_of(message)) engine::prefetch(who);
+    if (!is_of_request(message)) return;
+    if (const Access* a = access_of(message)) engine::prefetch(a);
   }
-  /// The warp that a response is for, as far as expect_soon() has brought it; else nullptr.
-  const WarpRef* warp_of(const engine::Message& message) const {
-    const bool load = message.kind == memory::kReadDone;
-    if (load && message.tag >= requests_.size()) return nullptr;
-    const std::uint32_t access = load ? requests_[message.tag].access : message.tag;
-    return access < accesses_.size() ? &accesses_[access].who : nullptr;
+  /// Responses will come soon: the same of what they may let go on.
+  void expect_room() const {
+    if (!any_waits()) return;
+    engine::prefetch(&accesses_[waiting_[waiting_first_].access]);
+    engine::prefetch(&deferred_[deferred_first_]);
+  }
+  /// It will be at work soon: the same of itself, and of what waits.
+  void prefetch() const {
+    engine::prefetch(this, sizeof *this);
+    engine::prefetch(waiting_.data() + waiting_first_);
   }
   /// A response has come; returns the accesses that are complete with it (valid until the next
   /// call).
@@ -140,7 +147,9 @@ class Lsu {
  private:
   static constexpr std::uint32_t kNone = ~0u;
   static constexpr std::uint32_t kShareUnit = 64;
-  struct Access {  // complete when `left` requests have come
+  /// In the tag of a read that is of no Request, but of the access itself: it passes the L1 by.
+  static constexpr std::uint32_t kBypassTag = 1u << 30;
+  struct alignas(32) Access {  // complete when `left` requests have come
     WarpRef who;
     Action action = Action::kLoad;
     std::uint16_t copied = 0;  // bytes that a copy writes to shared memory
@@ -148,21 +157,20 @@ class Lsu {
     std::uint16_t pass_kind = 0;  // of an atomic's messages: 0, or kFloatPasses
   };
   /// A load's message that has left, by its tag: as few as lines may be outstanding, so that the L1
-  /// can name them. (The messages of stores and atomics are tagged with the access.)
+  /// can name them. (All messages that fill nothing of the L1 are tagged with the access.)
   struct Request {
     std::uint64_t address = 0;
     std::array<L1Cache::Line, 4> lines{};
     std::uint16_t sectors = 0;
-    bool live = false, bypass = false;
+    bool live = false;
     std::uint32_t access = kNone;   // that sent it
     std::uint32_t waiters = kNone;  // others that wait for it
 
     /// Field by field: the host waits for the parts of a struct that it copies as a whole.
-    void set(std::uint64_t at, std::uint16_t mask, bool passes_by, std::uint32_t by) {
+    void set(std::uint64_t at, std::uint16_t mask, std::uint32_t by) {
       address = at;
       sectors = mask;
       live = true;
-      bypass = passes_by;
       access = by;
       waiters = kNone;
     }
@@ -181,6 +189,16 @@ class Lsu {
     Action action;
   };
 
+  static bool is_of_request(const engine::Message& m) {
+    return m.kind == memory::kReadDone && (m.tag & kBypassTag) == 0;
+  }
+  /// The access that a response is for, or nullptr if its tag is none of ours.
+  const Access* access_of(const engine::Message& m) const {
+    const bool of_request = is_of_request(m);
+    if (of_request && m.tag >= requests_.size()) return nullptr;
+    const std::uint32_t access = of_request ? requests_[m.tag].access : m.tag & ~kBypassTag;
+    return access < accesses_.size() ? &accesses_[access] : nullptr;
+  }
   Requests requests(Action action, const WarpFootprint& f) const {
     return {f.requests.data(), f.count,           f.lines,
             f.sectors,         passes(action, f), f.bytes == f.sectors * memory::kSectorBytes};
@@ -192,6 +210,7 @@ class Lsu {
              std::uint32_t now);
   void defer(std::uint32_t access, std::uint32_t queue_slot, std::uint32_t served,
              const WarpFootprint& footprint);
+  bool any_waits() const { return waiting_first_ < waiting_.size(); }
   void drop_first_deferred();
   void serve_waiting(std::uint32_t now);
   void load_part(std::uint32_t access, std::uint64_t address, std::uint32_t sectors,
@@ -234,9 +253,9 @@ class Lsu {
   std::vector<Request> requests_;
   std::vector<Waiter> waiters_;
   std::vector<std::uint32_t> free_accesses_, free_requests_, free_waiters_;
-  std::deque<Deferred> waiting_;
-  std::vector<SectorRequest> deferred_;  // of all that wait, in order
-  std::size_t deferred_first_ = 0;
+  std::vector<Deferred> waiting_;        // from the first on, in order
+  std::vector<SectorRequest> deferred_;  // of these, in order
+  std::size_t waiting_first_ = 0, deferred_first_ = 0;
   std::vector<Completion> completions_;
   LsuCounters counters_;
   network::BandwidthCalendar data_stage_;  // where shares_data_stage_

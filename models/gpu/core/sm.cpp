@@ -9,7 +9,8 @@ namespace xpusim::gpu {
 
 Sm::Sm(const sc_core::sc_module_name& name, engine::Scheduler& scheduler, std::uint32_t number,
        const SmParams& params, std::int64_t warp_interval, std::int64_t l1_bytes,
-       engine::Cycle window, KernelImage& image, LaunchProfile& profile, BlockSource& source)
+       engine::Cycle window, KernelImage& image, LaunchProfile& profile, BlockSource& source,
+       SmScratch& scratch)
     : sc_module(name),
       memory("memory"),
       dispatcher("dispatcher"),
@@ -17,10 +18,11 @@ Sm::Sm(const sc_core::sc_module_name& name, engine::Scheduler& scheduler, std::u
       number_(number),
       warp_interval_(static_cast<std::uint32_t>(warp_interval)),
       window_(window),
+      scratch_(scratch),
       shared_(params, image, profile, source, l1_bytes) {
   id_ = scheduler.add(*this, this->name(), window);
-  shared_.lsu.connect(outbox_, id_);
-  shared_.tma.connect(outbox_, id_);
+  shared_.lsu.connect(scratch.outbox, id_);
+  shared_.tma.connect(scratch.outbox, id_);
   sub_cores_.reserve(kSubCores);
   for (std::uint32_t s = 0; s < kSubCores; ++s) sub_cores_.emplace_back(shared_, s);
   shared_.sub_cores = sub_cores_.data();
@@ -39,15 +41,20 @@ std::uint32_t Sm::next() const {
 }
 
 engine::Cycle Sm::receive(const engine::Message& message, engine::Cycle cycle) {
-  arrivals_.push_back({message, checked(cycle)});
+  SmScratch::Arrival& arrival = scratch_.arrivals.emplace_back();
+  engine::copy_fields(message, arrival.message);
+  arrival.at = checked(cycle);
   shared_.lsu.expect(message);
   return end_of_window(cycle);
 }
 
 /// Between two of its windows the other SMs have had the host's cache for themselves.
 void Sm::expect_tick() const {
-  engine::prefetch(&shared_.lsu, sizeof shared_.lsu);
-  const std::uint32_t warps = resident_ * shared_.image.warps_of_block / kSubCores + 1;
+  shared_.lsu.prefetch();
+  engine::prefetch(shared_.blocks.data(), resident_ * sizeof(ResidentBlock));
+  shared_.fetch.prefetch();
+  const std::uint32_t warps =
+      (resident_ * shared_.image.warps_of_block + kSubCores - 1) / kSubCores;
   for (const SubCore& s : sub_cores_) s.prefetch(std::min(warps, kWarpsOfSubCore));
 }
 
@@ -55,33 +62,31 @@ void Sm::expect_tick() const {
 engine::Cycle Sm::tick(engine::Cycle cycle) {
   if (cycle != end_of_window(cycle)) return engine::kNever;  // nobody asked
   const std::uint32_t end = checked(cycle);
-  for (const Arrival& a : arrivals_) shared_.lsu.expect_soon(a.message);
-  for (const Arrival& a : arrivals_) {
-    const WarpRef* who = is_of_tma(a.message) ? nullptr : shared_.lsu.warp_of(a.message);
-    if (who != nullptr) sub_cores_[who->sub_core].prefetch_copies(who->warp);
-  }
-  auto arrival = arrivals_.begin();
+  const auto& arrivals = scratch_.arrivals;
+  for (const SmScratch::Arrival& a : arrivals) shared_.lsu.expect_soon(a.message);
+  if (!arrivals.empty()) shared_.lsu.expect_room();
+  auto arrival = arrivals.begin();
   std::uint32_t earliest = end - static_cast<std::uint32_t>(window_ - 1);
   for (;;) {
     std::uint32_t now = std::max(next(), earliest);
-    if (arrival != arrivals_.end()) now = std::min(now, arrival->at);
+    if (arrival != arrivals.end()) now = std::min(now, arrival->at);
     if (now > end) break;
-    for (; arrival != arrivals_.end() && arrival->at == now; ++arrival) {
+    for (; arrival != arrivals.end() && arrival->at == now; ++arrival) {
       handle(arrival->message, now);
     }
     issue(now);
     earliest = now + 1;
   }
-  arrivals_.clear();
+  scratch_.arrivals.clear();
   send_requests();
   const std::uint32_t t = next();
   return t == kBlocked ? engine::kNever : end_of_window(std::max(t, end + 1));
 }
 
 void Sm::send_requests() {
-  if (outbox_.empty()) return;
-  memory->send_all(outbox_);
-  outbox_.clear();
+  if (scratch_.outbox.empty()) return;
+  memory->send_all(scratch_.outbox);
+  scratch_.outbox.clear();
 }
 
 void Sm::handle(const engine::Message& message, std::uint32_t now) {

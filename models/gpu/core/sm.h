@@ -20,6 +20,16 @@ enum DispatchKind : std::uint16_t {
   kStoresDone,       ///< from: the SM's number; what that message told of has been performed
 };
 
+/// What an SM keeps while it works through a window.
+struct SmScratch {
+  struct Arrival {
+    engine::Message message;
+    std::uint32_t at;
+  };
+  std::vector<Arrival> arrivals;        ///< of this window, in order
+  std::vector<engine::Sending> outbox;  ///< requests of this window that are not sent yet
+};
+
 /// Four sub-cores, the MIO with the L1, the instruction path and the slots for resident blocks. A
 /// block is executed functionally when it becomes resident (BlockSource), its warps then replay
 /// what they touch and how they branch. Its slot is free again when all warps have exited; stores
@@ -36,9 +46,12 @@ class Sm : public sc_core::sc_module, public engine::Component {
  public:
   /// `warp_interval`: cycles between the starts of two warps. `window`: at least 1 and at most the
   /// least latency of what the SM sends; its messages are dated up to window - 1 cycles back.
+  /// `scratch`: its own if the window is 1. Else it receives all messages of a window right before
+  /// its tick, and all SMs should have the same, which stays in the host's cache.
   Sm(const sc_core::sc_module_name& name, engine::Scheduler& scheduler, std::uint32_t number,
      const SmParams& params, std::int64_t warp_interval, std::int64_t l1_bytes,
-     engine::Cycle window, KernelImage& image, LaunchProfile& profile, BlockSource& source);
+     engine::Cycle window, KernelImage& image, LaunchProfile& profile, BlockSource& source,
+     SmScratch& scratch);
   ~Sm() override;
 
   engine::OutPort memory;      ///< requests to the memory system
@@ -64,11 +77,6 @@ class Sm : public sc_core::sc_module, public engine::Component {
   void finish(engine::Cycle blocks_end, engine::Cycle end);
 
  private:
-  struct Arrival {
-    engine::Message message;
-    std::uint32_t at;
-  };
-
   engine::Cycle end_of_window(engine::Cycle cycle) const {
     return cycle - cycle % window_ + window_ - 1;
   }
@@ -88,8 +96,7 @@ class Sm : public sc_core::sc_module, public engine::Component {
   engine::Scheduler& scheduler_;
   std::uint32_t number_, id_ = 0, warp_interval_;
   engine::Cycle window_;
-  std::vector<Arrival> arrivals_;        // of this window, in order
-  std::vector<engine::Sending> outbox_;  // requests of this window that are not sent yet
+  SmScratch& scratch_;
   SmShared shared_;
   std::vector<SubCore> sub_cores_;
   std::uint32_t warp_start_free_ = 0, sequence_ = 0, next_age_ = 0;

@@ -2,7 +2,9 @@
 
 // A sub-core (the vendor's SM sub-partition): up to 16 warps and their issue logic.
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -105,10 +107,14 @@ class SubCore {
                      static_cast<std::size_t>(reinterpret_cast<const char*>(&warps_) - begin));
     engine::prefetch(warps_.data(), warps * sizeof(Warp));
     engine::prefetch(&ledger_, sizeof ledger_ + sizeof warp_stalls_);
-  }
-  /// The same of what complete() will touch of a warp's copies.
-  void prefetch_copies(std::uint32_t warp) const {
-    if (!async_.empty()) engine::prefetch(&async_[warp].copies, sizeof async_[warp].copies);
+    constexpr std::size_t kMostBytes = 1024;  // of sites: some programs have many
+    engine::prefetch(sites_.data(),
+                     std::min(warps * sm_.image.site_count * sizeof(SiteState), kMostBytes));
+    if (async_.empty()) return;
+    for (std::uint32_t w = 0; w < warps; ++w) {
+      engine::prefetch(&async_[w].copies, sizeof(AsyncGroups));
+      engine::prefetch(&async_[w].products);  // most often few
+    }
   }
   /// Issues at most one instruction at `now`; returns the next cycle at which it may be able to.
   std::uint32_t tick(std::uint32_t now);
@@ -161,15 +167,16 @@ class SubCore {
     std::array<std::uint32_t, kScoreboards> clear{};  ///< raised, until this cycle
     std::uint32_t last = 0;  ///< cycle up to which its life is accounted for
     std::uint32_t start = 0, earliest = 0;
-    std::uint32_t stores = 0;  ///< accesses that are not yet performed
+    std::uint32_t stores = 0;   ///< accesses that are not yet performed
+    std::uint32_t pending = 0;  ///< groups of copies or boxes that its wait lets be under way
   };
+  static_assert(sizeof(Warp) == 64);
 
   /// What a warp has under way beside its instructions.
-  struct AsyncWork {
+  struct alignas(64) AsyncWork {
     AsyncGroups copies, products;
-    AsyncGroups boxes;          ///< copies by TMA from shared memory, each a group
-    std::uint32_t pending = 0;  ///< groups of copies or boxes that a wait lets be under way
-    std::int64_t phase = 0;     ///< that it waits for
+    AsyncGroups boxes;       ///< copies by TMA from shared memory, each a group
+    std::int64_t phase = 0;  ///< that it waits for
   };
 
   std::uint32_t pick(std::uint32_t now);
@@ -246,7 +253,6 @@ class SubCore {
   alignas(64) std::array<std::uint32_t, kWarpsOfSubCore> age_{};
   std::array<std::uint32_t, kPorts> interval_{};
   std::uint32_t imad_interval_, float_half_free_ = 0;  // of the halves of the FMA pipe
-  std::array<std::uint32_t, static_cast<std::size_t>(Opcode::kCount)> latency_{};
   std::vector<std::uint32_t> xu_starts_;  // when the special-function unit began the last ones
   std::uint32_t xu_next_ = 0, xu_free_ = 0;
   TensorCore tensor_;
@@ -260,6 +266,7 @@ class SubCore {
   std::array<std::uint64_t, Ledger::kReasons> warp_stalls_{};
   std::uint64_t warp_cycles_ = 0, active_cycles_ = 0, checksum_ = 0;
   bool had_warp_ = false;
+  std::array<std::uint32_t, static_cast<std::size_t>(Opcode::kCount)> latency_{};
 };
 
 }  // namespace xpusim::gpu

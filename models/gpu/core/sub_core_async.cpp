@@ -97,7 +97,7 @@ void SubCore::wait_for_groups(std::uint32_t w, const IssueWord& in, std::uint32_
     prepare(w, now + in.stall, Stall::kWait);
     return;
   }
-  async_[w].pending = in.passes;
+  v.pending = in.passes;
   v.earliest = now + in.stall;
   v.wait = in.action == Action::kBoxWait ? Wait::kBoxes : Wait::kCopies;
   v.why = Stall::kLongScoreboard;
@@ -109,7 +109,7 @@ void SubCore::wait_for_groups(std::uint32_t w, const IssueWord& in, std::uint32_
 void SubCore::check_groups(std::uint32_t w) {
   Warp& v = warps_[w];
   const AsyncWork& work = async_[w];
-  std::uint32_t at = (v.wait == Wait::kBoxes ? work.boxes : work.copies).ready(work.pending);
+  std::uint32_t at = (v.wait == Wait::kBoxes ? work.boxes : work.copies).ready(v.pending);
   if (at == AsyncGroups::kUnknown) return;
   if (v.wait == Wait::kCopies && at > v.earliest) at = sm_.lsu.end_wait(at);
   prepare(w, std::max(v.earliest, at), at > v.earliest ? Stall::kLongScoreboard : Stall::kWait);
