@@ -39,15 +39,16 @@ AddressMap::AddressMap(const HbmParams& hbm, std::uint32_t slices)
       row_bytes_(static_cast<std::uint32_t>(hbm.row_bytes)),
       interleave_bits_(static_cast<unsigned>(
           std::countr_zero(static_cast<std::uint64_t>(hbm.interleave_bytes)))),
-      channels_per_slice_(slices < channels_ ? channels_ / slices : 1),
-      slices_per_channel_(slices > channels_ ? slices / channels_ : 1) {}
+      channels_per_slice_(slices < pseudo_channels() ? pseudo_channels() / slices : 1),
+      slices_per_channel_(slices > pseudo_channels() ? slices / pseudo_channels() : 1) {}
 
 AddressMap::Place AddressMap::place(std::uint64_t address) const {
   const std::uint64_t a = address & kChipMask;
   const std::uint64_t unit = a >> interleave_bits_;
-  const std::uint64_t q = unit / channels_;
-  std::uint32_t channel = static_cast<std::uint32_t>(unit - q * channels_) + rotation(q, channels_);
-  if (channel >= channels_) channel -= channels_;
+  const std::uint64_t q = channels_.quotient(unit);
+  const std::uint32_t channels = channels_.divisor();
+  std::uint32_t channel = static_cast<std::uint32_t>(unit - q * channels) + rotation(q, channels);
+  if (channel >= channels) channel -= channels;
   const std::uint64_t within = a & ((std::uint64_t{1} << interleave_bits_) - 1);
   return {channel, (q << interleave_bits_) | within};
 }
@@ -58,36 +59,39 @@ std::uint32_t AddressMap::pseudo_channel(std::uint64_t address) const {
 
 Location AddressMap::locate(std::uint64_t address) const {
   const Place p = place(address);
-  const std::uint64_t page = p.byte / row_bytes_;
-  const auto in_row = static_cast<std::uint32_t>(p.byte % row_bytes_);
-  const std::uint64_t row = page / banks_;
-  std::uint32_t bank = static_cast<std::uint32_t>(page - row * banks_) + rotation(row, banks_);
-  if (bank >= banks_) bank -= banks_;
+  const std::uint64_t page = row_bytes_.quotient(p.byte);
+  const auto in_row = static_cast<std::uint32_t>(p.byte - page * row_bytes_.divisor());
+  const std::uint64_t row = banks_.quotient(page);
+  const std::uint32_t banks = banks_.divisor();
+  std::uint32_t bank = static_cast<std::uint32_t>(page - row * banks) + rotation(row, banks);
+  if (bank >= banks) bank -= banks;
   return {p.channel, bank, static_cast<std::uint32_t>(row), in_row / kColumnBytes,
           in_row % kColumnBytes};
 }
 
 std::uint64_t AddressMap::address_of(const Location& l) const {
-  const std::uint32_t turned = (l.bank + banks_ - rotation(l.row, banks_)) % banks_;
-  const std::uint64_t page = std::uint64_t{l.row} * banks_ + turned;
-  const std::uint64_t byte = page * row_bytes_ + l.column * kColumnBytes + l.byte;
+  const std::uint32_t banks = banks_.divisor(), channels = channels_.divisor();
+  const std::uint32_t turned = (l.bank + banks - rotation(l.row, banks)) % banks;
+  const std::uint64_t page = std::uint64_t{l.row} * banks + turned;
+  const std::uint64_t byte = page * row_bytes_.divisor() + l.column * kColumnBytes + l.byte;
   const std::uint64_t q = byte >> interleave_bits_;
   const std::uint64_t within = byte & ((std::uint64_t{1} << interleave_bits_) - 1);
   const std::uint64_t unit =
-      q * channels_ + (l.pseudo_channel + channels_ - rotation(q, channels_)) % channels_;
+      q * channels + (l.pseudo_channel + channels - rotation(q, channels)) % channels;
   return (unit << interleave_bits_) | within;
 }
 
 AddressMap::SliceBlock AddressMap::slice_block(std::uint64_t address) const {
   const Place p = place(address);
   const std::uint64_t block = p.byte >> kBlockBits;
-  if (slices_per_channel_ > 1) {
-    const std::uint64_t share = block / slices_per_channel_;
-    const auto which = static_cast<std::uint32_t>(block - share * slices_per_channel_);
-    return {p.channel * slices_per_channel_ + which, static_cast<std::uint32_t>(share)};
+  if (const std::uint32_t share = slices_per_channel_.divisor(); share > 1) {
+    const std::uint64_t place_of_slice = slices_per_channel_.quotient(block);
+    const auto which = static_cast<std::uint32_t>(block - place_of_slice * share);
+    return {p.channel * share + which, static_cast<std::uint32_t>(place_of_slice)};
   }
-  return {p.channel % slices_,
-          static_cast<std::uint32_t>(block) * channels_per_slice_ + p.channel / slices_};
+  const auto group = static_cast<std::uint32_t>(slices_.quotient(p.channel));
+  return {p.channel - group * slices_.divisor(),
+          static_cast<std::uint32_t>(block) * channels_per_slice_ + group};
 }
 
 }  // namespace xpusim::memory

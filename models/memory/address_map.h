@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "models/memory/hbm_timing.h"
+#include "sim/engine/divider.h"
 
 namespace xpusim::memory {
 
@@ -46,8 +47,8 @@ class AddressMap {
   SliceBlock slice_block(std::uint64_t address) const;
 
   std::uint32_t pseudo_channel(std::uint64_t address) const;
-  std::uint32_t pseudo_channels() const { return channels_; }
-  std::uint32_t slices() const { return slices_; }
+  std::uint32_t pseudo_channels() const { return channels_.divisor(); }
+  std::uint32_t slices() const { return slices_.divisor(); }
 
  private:
   struct Place {
@@ -56,9 +57,10 @@ class AddressMap {
   };
   Place place(std::uint64_t address) const;
 
-  std::uint32_t channels_, slices_, banks_, row_bytes_;
+  engine::Divider channels_, slices_, banks_, row_bytes_;
   unsigned interleave_bits_;
-  std::uint32_t channels_per_slice_, slices_per_channel_;  ///< one of them is 1
+  std::uint32_t channels_per_slice_;
+  engine::Divider slices_per_channel_;  ///< one of these two is 1
 };
 
 /// True if `slices` can share out the pseudo channels evenly.

@@ -71,6 +71,9 @@ class L2Fills {
     std::uint32_t record, next;
   };
 
+  void prefetch_record_of(std::uint32_t link) const {
+    if (link != kNone) engine::prefetch(&records_[links_[link].record]);
+  }
   template <class F>
   void finish_one(std::uint32_t record, F&& answer);
 
@@ -94,9 +97,11 @@ template <class F>
 void L2Fills::close(std::uint32_t fill, F&& answer) {
   open_.remove(records_, fill);
   std::uint32_t link = records_[fill].others;
+  prefetch_record_of(link);
   finish_one(fill, answer);
   while (link != kNone) {
     const Link l = links_[link];
+    prefetch_record_of(l.next);
     free_links_.push_back(link);
     finish_one(l.record, answer);
     link = l.next;

@@ -29,7 +29,7 @@ L2Tags::L2Tags(std::uint64_t lines, std::uint32_t ways, std::uint32_t dirty_ways
           1, (lines + kLinesPerGroup * ways / 2) / (kLinesPerGroup * ways)))),
       ways_(ways),
       dirty_ways_(std::min(ways, dirty_ways)),
-      all_(groups_) {
+      all_(groups_.divisor()) {
   clear();
 }
 
@@ -42,8 +42,10 @@ void L2Tags::clear() {
 
 std::size_t L2Tags::group_of(std::uint32_t place, std::uint32_t block) const {
   const std::uint64_t hash = block / kPageBlocks * 0x9e3779b9u;
-  const std::uint32_t g = place % groups_ + static_cast<std::uint32_t>((hash * groups_) >> 32);
-  return g >= groups_ ? g - groups_ : g;
+  const std::uint32_t groups = groups_.divisor();
+  const std::uint32_t g =
+      groups_.remainder(place) + static_cast<std::uint32_t>((hash * groups) >> 32);
+  return g >= groups ? g - groups : g;
 }
 
 void L2Tags::prefetch(std::uint32_t place, std::uint32_t block, std::uint16_t mask) const {

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/engine/divider.h"
+
 namespace xpusim::memory {
 
 /// The tags of one L2 slice: lines of 128 B with four sectors, true LRU, write-back. A request
@@ -73,7 +75,7 @@ class L2Tags {
   void clear();  ///< forgets everything, dirty data too
   std::uint64_t dirty_sectors() const;
   std::uint64_t most_dirty_lines() const { return lines() / ways_ * dirty_ways_; }
-  std::uint64_t lines() const { return std::uint64_t{groups_} * kLinesPerGroup * ways_; }
+  std::uint64_t lines() const { return std::uint64_t{groups_.divisor()} * kLinesPerGroup * ways_; }
 
  private:
   static constexpr std::uint32_t kLinesPerGroup = 4;  ///< lines of a block
@@ -100,7 +102,8 @@ class L2Tags {
   std::uint32_t use(Group& group, std::uint32_t line, std::uint32_t block, Victims& victims) const;
   void clean_oldest(Group& group, std::uint32_t line, std::uint32_t except, Victims& victims) const;
 
-  std::uint32_t groups_, ways_, dirty_ways_;
+  engine::Divider groups_;
+  std::uint32_t ways_, dirty_ways_;
   std::vector<Group> all_;
 };
 

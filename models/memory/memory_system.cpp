@@ -153,7 +153,7 @@ class MemorySystem::SmPort : public engine::MessageIf {
     const AddressMap::SliceBlock where = system_.map_.slice_block(message.address);
     m = message;
     m.from = sm_;
-    m.to = half_ * slices_per_half_ + where.slice % slices_per_half_;
+    m.to = half_ * slices_per_half_.divisor() + slices_per_half_.remainder(where.slice);
     m.address -= line * kLineBytes;
     m.data = BlockRequest{static_cast<std::uint16_t>(mask), static_cast<std::uint32_t>(line),
                           where.slice, where.block}
@@ -187,7 +187,8 @@ class MemorySystem::SmPort : public engine::MessageIf {
 
   MemorySystem& system_;
   network::Crossbar& network_;
-  std::uint32_t sm_, half_, group_, slices_per_half_;
+  std::uint32_t sm_, half_, group_;
+  engine::Divider slices_per_half_;
 };
 
 /// A slice's way out to the SMs: an answer to a group of SMs becomes one for each that asked.

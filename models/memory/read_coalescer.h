@@ -134,6 +134,7 @@ template <class F>
 void ReadCoalescer::answer(std::uint32_t number, engine::Cycle at, F&& to) {
   Read& read = reads_[number];
   read.leaves = static_cast<std::uint32_t>(at);
+  if (read.others != kNone) engine::prefetch(&links_[read.others]);
   to(read.first());
   for (std::uint32_t link = read.others; link != kNone;) {
     Link& l = links_[link];

@@ -36,7 +36,7 @@ engine::Cycle BandwidthCalendar::book_slots(engine::Cycle now, engine::Cycle rea
   if (bytes == 0) return ready;
   booked_ += bytes;
   if (now >> kSlotBits > first_) advance(now >> kSlotBits);
-  engine::Cycle end = ready + (bytes - 1) / bytes_per_cycle_;
+  engine::Cycle end = ready + span(bytes);
   std::uint64_t slot = ready >> kSlotBits;
   if (!in_window(slot) && line_ <= slot * slot_bytes_) return end;
   while (bytes > 0) {
@@ -49,7 +49,7 @@ engine::Cycle BandwidthCalendar::book_slots(engine::Cycle now, engine::Cycle rea
     const std::uint32_t taken = std::min(bytes, slot_bytes_ - used);
     used = static_cast<std::uint16_t>(used + taken);
     bytes -= taken;
-    end = std::max(end, (slot << kSlotBits) + (used - 1) / bytes_per_cycle_);
+    end = std::max(end, (slot << kSlotBits) + span(used));
     if (used == slot_bytes_) full_ |= std::uint64_t{1} << slot % kSlots;
   }
   return end;

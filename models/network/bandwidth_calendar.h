@@ -36,7 +36,12 @@ class alignas(64) BandwidthCalendar {
       return book_slots(now, ready, bytes);
     booked_ += bytes;
     used = static_cast<std::uint16_t>(used + bytes);
-    return std::max(ready + quotient(bytes - 1), (slot << kSlotBits) + quotient(used - 1u));
+    return std::max(ready + span(bytes), (slot << kSlotBits) + span(used));
+  }
+  /// Cycles from that of the first of `bytes` > 0 to that of the last, on a free port. Exact up to
+  /// 2^20 bytes.
+  std::uint32_t span(std::uint32_t bytes) const {
+    return static_cast<std::uint32_t>(std::uint64_t{bytes - 1} * reciprocal_ >> 32);
   }
 
   /// Cycles that all bytes booked so far take of the port.
@@ -44,10 +49,6 @@ class alignas(64) BandwidthCalendar {
 
  private:
   engine::Cycle book_slots(engine::Cycle now, engine::Cycle ready, std::uint32_t bytes);
-  /// `bytes` / bytes_per_cycle_, exact up to the bytes of a slot.
-  std::uint32_t quotient(std::uint32_t bytes) const {
-    return static_cast<std::uint32_t>(std::uint64_t{bytes} * reciprocal_ >> 32);
-  }
   void advance(std::uint64_t first);
   std::uint64_t first_free(std::uint64_t slot) const;
   bool in_window(std::uint64_t slot) const { return slot < first_ + kSlots; }

@@ -24,7 +24,6 @@ Crossbar::Crossbar(const sc_core::sc_module_name& name, engine::Scheduler& sched
     : sc_module(name),
       scheduler_(scheduler),
       latency_(static_cast<engine::Cycle>(params.latency_cycles)),
-      source_bytes_per_cycle_(static_cast<std::uint32_t>(params.source_bytes_per_cycle)),
       header_bytes_(static_cast<std::uint32_t>(params.header_bytes)),
       source_(sources,
               BandwidthCalendar(static_cast<std::uint32_t>(params.source_bytes_per_cycle))),
@@ -71,7 +70,7 @@ void Crossbar::send(std::uint32_t source, const engine::Message& message, engine
   if (payload > 0) {
     const engine::Cycle now = scheduler_.now();
     const engine::Cycle last_byte = source_[source].book(std::min(now, leaves), leaves, bytes);
-    const engine::Cycle first_byte = last_byte - (bytes - 1) / source_bytes_per_cycle_;
+    const engine::Cycle first_byte = last_byte - source_[source].span(bytes);
     arrived = destination_[message.to].book(now, first_byte + latency_, bytes);
     wait_cycles_ += arrived - latency_ - leaves;
   }

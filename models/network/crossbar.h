@@ -58,7 +58,7 @@ class Crossbar : public sc_core::sc_module {
 
   engine::Scheduler& scheduler_;
   engine::Cycle latency_;
-  std::uint32_t source_bytes_per_cycle_, header_bytes_;
+  std::uint32_t header_bytes_;
   std::vector<BandwidthCalendar> source_, destination_;
   std::vector<std::uint32_t> component_;
   std::vector<std::unique_ptr<Port>> ports_;

@@ -15,6 +15,7 @@ void Mailboxes::open(std::uint32_t id, Cycle window) {
   of_[id] = static_cast<std::uint32_t>(boxes_.size());
   boxes_.emplace_back();
   boxes_.back().window = window;
+  boxes_.back().number_of = Divider(static_cast<std::uint32_t>(window));
   boxes_.back().number = of_[id];
   for (auto& lists : lists_) lists.emplace_back();
 }

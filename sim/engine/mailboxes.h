@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/engine/component.h"
+#include "sim/engine/divider.h"
 #include "sim/engine/prefetch.h"
 #include "sim/engine/time.h"
 
@@ -33,7 +34,7 @@ class Mailboxes {
   /// Puts a message to `id`, for cycle `at` >= now, into its window; returns the window's end.
   Cycle put(const Message& message, std::uint32_t id, Cycle at, Cycle now) {
     Box& box = boxes_[of_[id]];
-    const Cycle number = at / box.window;
+    const Cycle number = box.number_of.quotient(at);
     if (!box.far.empty()) [[unlikely]]
       move_far(box, now);
     if (at - now <= (kWindows - 1) * box.window) [[likely]] {
@@ -98,6 +99,7 @@ class Mailboxes {
   };
   struct Box {
     Cycle window = 0;
+    Divider number_of;           ///< by the window
     std::uint32_t number = 0;    ///< of the box
     std::uint64_t occupied = 0;  ///< bit (window number mod kWindows): holds messages
     std::vector<Far> far;        ///< beyond these windows, in order of sending

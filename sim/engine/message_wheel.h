@@ -82,7 +82,7 @@ class MessageWheel {
   };
   static constexpr std::uint32_t kNone = ~0u;
   static constexpr std::uint32_t kChunk = 8;     ///< messages that lie together in the pool
-  static constexpr std::size_t kExpect = 10;      ///< messages that expect() runs ahead
+  static constexpr std::size_t kExpect = 10;     ///< messages that expect() runs ahead
   static constexpr std::size_t kExpectSoon = 5;  ///< the same of expect_soon()
 
   void put_near(const Message& message, std::uint32_t to, Cycle at) {

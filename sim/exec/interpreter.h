@@ -62,12 +62,43 @@ struct Access {
   std::int64_t phase = kNoPhase;
 };
 
+/// The accesses of a site, in order. Those that follow one another often differ only in where they
+/// begin and in their phase: the rest is kept once, and an access is put together when it is asked
+/// for.
+class AccessList {
+ public:
+  std::size_t size() const { return items_.size(); }
+  void clear();
+  Access& add();                            ///< to be filled in before anything else is asked
+  Access& last() { return forms_.back(); }  ///< the one that was added last
+  /// Valid until the next call.
+  const Access& at(std::size_t number) const {
+    if (number + 1 == items_.size()) return forms_.back();
+    const Item& item = items_[number];
+    Access& access = forms_[item.form];
+    access.pointers.affine.base = item.base;
+    access.phase = item.phase;
+    return access;
+  }
+
+ private:
+  struct Item {
+    std::int64_t base = 0, phase = kNoPhase;
+    std::uint32_t form = 0;
+  };
+  void settle_last();
+
+  mutable std::vector<Access> forms_;  ///< the last one is that of the last item only
+  std::vector<Item> items_;            ///< the last one is not filled in yet
+};
+
 /// What a block's execution leaves for the timing model, per site (memory or control op) and in the
 /// order of its executions there.
 class BlockTrace {
  public:
+  /// Valid until the next one of the site is asked for.
   const Access& access(std::uint32_t site, std::uint32_t occurrence) const {
-    return accesses_[site][occurrence];
+    return accesses_[site].at(occurrence);
   }
   std::size_t access_count(std::uint32_t site) const { return accesses_[site].size(); }
   /// Control sites: scf.if the branch taken (1 then, 0 else), scf.for its trip count, scf.while and
@@ -85,8 +116,8 @@ class BlockTrace {
   }
 
   void reset(std::size_t sites);  ///< keeps the storage
-  Access& add_access(std::uint32_t site) { return accesses_[site].emplace_back(); }
-  Access& last_access(std::uint32_t site) { return accesses_[site].back(); }
+  Access& add_access(std::uint32_t site) { return accesses_[site].add(); }
+  Access& last_access(std::uint32_t site) { return accesses_[site].last(); }
   void add_decision(std::uint32_t site, std::int64_t v) { decisions_[site].push_back(v); }
   void add_phase_event(std::int64_t phase) {
     const auto p = static_cast<std::size_t>(phase);
@@ -95,7 +126,7 @@ class BlockTrace {
   }
 
  private:
-  std::vector<std::vector<Access>> accesses_;
+  std::vector<AccessList> accesses_;
   std::vector<std::vector<std::int64_t>> decisions_;
   std::vector<std::uint32_t> phase_events_;
 };

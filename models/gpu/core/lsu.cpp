@@ -110,7 +110,7 @@ std::uint32_t Lsu::access(Action action, const WarpRef& who, const WarpFootprint
                           std::uint32_t served, std::uint32_t now, bool adds_floats) {
   if (footprint.count == 0) return served + 1;
   const std::uint32_t id = engine::take_free(accesses_, free_accesses_);
-  accesses_[id] = {who, action, 0, 0, 0, adds_floats ? memory::kFloatPasses : std::uint16_t{0}};
+  accesses_[id].set(who, action, 0, adds_floats ? memory::kFloatPasses : std::uint16_t{0});
   return begin(id, footprint, served, now);
 }
 
@@ -131,7 +131,7 @@ std::uint32_t Lsu::copy(Action action, const WarpRef& who, const WarpFootprint& 
     bytes = wavefronts * memory::kLineBytes;
   }
   const std::uint32_t id = engine::take_free(accesses_, free_accesses_);
-  accesses_[id] = {who, action, static_cast<std::uint16_t>(bytes), 0, 0, 0};
+  accesses_[id].set(who, action, static_cast<std::uint16_t>(bytes), 0);
   return begin(id, f, served, now);
 }
 

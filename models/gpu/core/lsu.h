@@ -12,6 +12,7 @@
 #include "models/gpu/program/footprint.h"
 #include "models/memory/messages.h"
 #include "models/network/bandwidth_calendar.h"
+#include "sim/engine/alone.h"
 #include "sim/engine/link.h"
 #include "sim/engine/prefetch.h"
 
@@ -155,6 +156,19 @@ class Lsu {
     std::uint16_t copied = 0;  // bytes that a copy writes to shared memory
     std::uint32_t left = 0, ready = 0;
     std::uint16_t pass_kind = 0;  // of an atomic's messages: 0, or kFloatPasses
+
+    /// Field by field: the host waits for the parts of a struct that it copies as a whole.
+    void set(const WarpRef& by, Action what, std::uint16_t bytes, std::uint16_t passes) {
+      who.age = engine::alone(by.age);
+      who.sub_core = engine::alone(by.sub_core);
+      who.warp = engine::alone(by.warp);
+      who.scoreboard = engine::alone(by.scoreboard);
+      who.block = engine::alone(by.block);
+      action = what;
+      copied = bytes;
+      left = ready = 0;
+      pass_kind = passes;
+    }
   };
   /// A load's message that has left, by its tag: as few as lines may be outstanding, so that the L1
   /// can name them. (All messages that fill nothing of the L1 are tagged with the access.)
@@ -166,7 +180,7 @@ class Lsu {
     std::uint32_t access = kNone;   // that sent it
     std::uint32_t waiters = kNone;  // others that wait for it
 
-    /// Field by field: the host waits for the parts of a struct that it copies as a whole.
+    /// The same.
     void set(std::uint64_t at, std::uint16_t mask, std::uint32_t by) {
       address = at;
       sectors = mask;
