@@ -28,9 +28,10 @@ class L2Fills {
   std::uint32_t wait(std::uint32_t block, const Waiter& waiter, std::uint16_t joined,
                      std::uint16_t wanted);
   /// A fill has come: calls answer(block, const Waiter&) for each request that waited for nothing
-  /// else.
-  template <class F>
-  void close(std::uint32_t fill, F&& answer);
+  /// else, and before expect(const Waiter&) for those that joined it, to bring what answering will
+  /// touch into the host's cache.
+  template <class F, class G>
+  void close(std::uint32_t fill, F&& answer, G&& expect);
   /// Brings what close(fill) will touch into the host's cache; changes nothing else.
   void prefetch(std::uint32_t block, std::uint32_t fill) const {
     if (fill < records_.size()) engine::prefetch(&records_[fill]);
@@ -71,15 +72,13 @@ class L2Fills {
     std::uint32_t record, next;
   };
 
-  void prefetch_record_of(std::uint32_t link) const {
-    if (link != kNone) engine::prefetch(&records_[links_[link].record]);
-  }
   template <class F>
   void finish_one(std::uint32_t record, F&& answer);
 
   BlockIndex<Record> open_;  ///< fills under way
   std::vector<Record> records_;
   std::vector<Link> links_;
+  std::vector<std::uint32_t> closing_;  ///< in close(): records that joined the fill
   std::vector<std::uint32_t> free_records_, free_links_;
 };
 
@@ -93,19 +92,20 @@ void L2Fills::finish_one(std::uint32_t record, F&& answer) {
   answer(block, done);
 }
 
-template <class F>
-void L2Fills::close(std::uint32_t fill, F&& answer) {
+template <class F, class G>
+void L2Fills::close(std::uint32_t fill, F&& answer, G&& expect) {
   open_.remove(records_, fill);
-  std::uint32_t link = records_[fill].others;
-  prefetch_record_of(link);
-  finish_one(fill, answer);
-  while (link != kNone) {
+  closing_.clear();
+  for (std::uint32_t link = records_[fill].others; link != kNone;) {
     const Link l = links_[link];
-    prefetch_record_of(l.next);
+    engine::prefetch(&records_[l.record]);
+    closing_.push_back(l.record);
     free_links_.push_back(link);
-    finish_one(l.record, answer);
     link = l.next;
   }
+  finish_one(fill, answer);
+  for (const std::uint32_t record : closing_) expect(records_[record].waiter);
+  for (const std::uint32_t record : closing_) finish_one(record, answer);
 }
 
 }  // namespace xpusim::memory

@@ -81,8 +81,9 @@ engine::Cycle L2Slice::receive(const Message& m, Cycle now) {
     case kFarDone: {
       const Cycle taken = m.kind == kReadDone ? take_in(sectors(m), now) : now;
       const Cycle at = taken + static_cast<Cycle>(params_.fill_cycles);
-      fills_.close(m.tag,
-                   [&](std::uint32_t block, const L2Fills::Waiter& w) { answer(block, w, at); });
+      fills_.close(
+          m.tag, [&](std::uint32_t block, const L2Fills::Waiter& w) { answer(block, w, at); },
+          [&](const L2Fills::Waiter& w) { expect_answer(w); });
       break;
     }
     case kFarInvalidate: {
@@ -113,16 +114,19 @@ void L2Slice::expect(const Message& m) const {
 void L2Slice::expect_soon(const Message& m) const {
   if (m.kind == kReadDone || m.kind == kFarDone) {
     fills_.prefetch_others(m.tag);
-    const L2Fills::Waiter* first = fills_.first_waiter(m.tag);
-    if (first == nullptr || first->kind != kRead) return;
-    Message read;
-    read.from = first->from;
-    read.tag = first->tag;
-    replies->expect_answer(read);
+    if (const L2Fills::Waiter* first = fills_.first_waiter(m.tag)) expect_answer(*first);
   } else if (m.kind == kRead || m.kind == kFarRead) {
     fills_.prefetch_first(block_of(m));
-    if (m.kind == kRead) replies->expect_answer_soon(m);
   }
+}
+
+/// Brings what answering will touch into the host's cache.
+void L2Slice::expect_answer(const L2Fills::Waiter& waiter) const {
+  if (waiter.kind != kRead) return;
+  Message read;
+  read.from = waiter.from;
+  read.tag = waiter.tag;
+  replies->expect_answer(read);
 }
 
 double L2Slice::busy_cycles() const {

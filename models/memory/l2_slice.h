@@ -99,6 +99,7 @@ class L2Slice : public sc_core::sc_module, public engine::Component {
   void write_back(const L2Tags::Victims& victims, Cycle at);
   void write_back(std::uint32_t block, std::uint16_t sectors, Cycle at);
   void drop_copy(const Message& m, const BlockRequest& r, std::uint16_t copied, Cycle at);
+  void expect_answer(const L2Fills::Waiter& waiter) const;
   void answer(std::uint32_t block, const L2Fills::Waiter& waiter, Cycle at);
 
   L2Params params_;

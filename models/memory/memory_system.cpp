@@ -118,21 +118,24 @@ class MemorySystem::SmPort : public engine::MessageIf {
   }
 
   /// A coalescer's tables do not stay in the host's cache: what a read will touch is brought some
-  /// reads before, first the head of its chain, then the first read of that.
+  /// time before, first the head of its chain, then the first read of that.
   void send_all(std::span<const engine::Sending> list) override {
-    constexpr std::size_t kFirst = 12, kForward = 24, kRing = 32;
-    std::array<engine::Message, kRing> ring;
-    for (std::size_t i = 0; i < list.size() + kForward; ++i) {
-      if (i < list.size()) {
-        engine::Message& m = ring[i % kRing];
-        route(list[i].message, list[i].at, m);
-        if (coalesces(m)) coalescer().prefetch_chain(block_number(m.address));
+    constexpr std::size_t kLater = 6;
+    std::array<engine::Message, 32> burst;
+    while (!list.empty()) {
+      const std::size_t n = std::min(list.size(), burst.size());
+      for (std::size_t i = 0; i < n; ++i) {
+        if (coalesces(list[i].message)) {
+          coalescer().prefetch_chain(block_number(list[i].message.address));
+        }
       }
-      if (i >= kFirst && i - kFirst < list.size()) {
-        const engine::Message& m = ring[(i - kFirst) % kRing];
-        if (coalesces(m)) coalescer().prefetch_first(block_number(m.address));
+      for (std::size_t i = 0; i < n + kLater; ++i) {
+        if (i < n) route(list[i].message, list[i].at, burst[i]);
+        if (i < kLater || !coalesces(burst[i - kLater])) continue;
+        coalescer().prefetch_first(block_number(burst[i - kLater].address));
       }
-      if (i >= kForward) forward(ring[(i - kForward) % kRing], list[i - kForward].at);
+      for (std::size_t i = 0; i < n; ++i) forward(burst[i], list[i].at);
+      list = list.subspan(n);
     }
   }
 
@@ -199,10 +202,6 @@ class MemorySystem::AnswerPort : public engine::MessageIf {
 
   void expect_answer(const engine::Message& read) const override {
     if (!system_.coalescers_.empty()) system_.coalescers_[read.from].prefetch_answer(read.tag);
-  }
-
-  void expect_answer_soon(const engine::Message& read) const override {
-    if (!system_.coalescers_.empty()) system_.coalescers_[read.from].prefetch_others(read.tag);
   }
 
   void send(const engine::Message& message, engine::Cycle leaves) override {

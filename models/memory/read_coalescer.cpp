@@ -10,6 +10,18 @@
 
 namespace xpusim::memory {
 
+namespace {
+
+/// Of a reader that has just been written.
+void copy(const ReadCoalescer::Reader& from, ReadCoalescer::Reader& to) {
+  to.tag = engine::alone(from.tag);
+  to.sm = engine::alone(from.sm);
+  to.mask = engine::alone(from.mask);
+  to.line = engine::alone(from.line);
+}
+
+}  // namespace
+
 ReadCoalescer::ReadCoalescer(const CoalescerParams& params)
     : latency_(static_cast<engine::Cycle>(params.latency_cycles)),
       most_readers_(static_cast<std::uint32_t>(params.readers)),
@@ -47,37 +59,36 @@ std::uint32_t ReadCoalescer::open(std::uint32_t block, const Reader& reader, eng
   read.others = kNone;
   read.goes = static_cast<std::uint32_t>(goes);
   read.leaves = kUnknown;
-  read.tag = engine::alone(reader.tag);
-  read.sm = engine::alone(reader.sm);
-  read.mask = engine::alone(reader.mask);
   read.stays = static_cast<std::uint16_t>(std::min(goes - sent, kMostStay));
-  read.line = reader.line & 3u;
   read.readers = 1;
-  read.waiting = true;
+  read.lists = kWaiting;
+  read.mask = reader.mask;
+  copy(reader, read.own[0]);
   waiting_.push_back({goes, block, index});
-  read.listed = most_readers_ > 1;
-  if (!read.listed) return index;
+  if (most_readers_ == 1) return index;
+  read.lists |= kListed;
   open_.insert(reads_, index);
   return index;
 }
 
+/// The last of the read's readers.
 void ReadCoalescer::join(Read& read, const Reader& reader) {
+  if (read.readers <= kOwnReaders) {
+    copy(reader, read.own[read.readers - 1u]);
+    return;
+  }
   const std::uint32_t index = engine::take_free(links_, free_links_);
-  Link& added = links_[index];
-  added.reader.tag = engine::alone(reader.tag);
-  added.reader.sm = engine::alone(reader.sm);
-  added.reader.mask = engine::alone(reader.mask);
-  added.reader.line = reader.line;
-  added.next = kNone;
+  copy(reader, links_[index].reader);
+  links_[index].next = kNone;
   std::uint32_t* last = &read.others;  // of a few
   while (*last != kNone) last = &links_[*last].next;
   *last = index;
 }
 
 void ReadCoalescer::unlist(std::uint32_t read) {
-  if (!reads_[read].listed) return;
+  if ((reads_[read].lists & kListed) == 0) return;
   open_.remove(reads_, read);
-  reads_[read].listed = false;
+  reads_[read].lists &= static_cast<std::uint8_t>(~kListed);
 }
 
 /// Takes out the reads that have gone, up to the first that has not: none can join them any more.
@@ -96,7 +107,7 @@ void ReadCoalescer::forget_until(engine::Cycle settled) {
     }
     const std::uint32_t index = waiting_[waiting_head_++].read;
     unlist(index);
-    reads_[index].waiting = false;
+    reads_[index].lists &= static_cast<std::uint8_t>(~kWaiting);
     if (reads_[index].answered()) free_reads_.push_back(index);
   }
   if (waiting_head_ == waiting_.size()) {

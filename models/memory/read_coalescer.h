@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -68,12 +70,6 @@ class ReadCoalescer {
   void prefetch_answer(std::uint32_t read) const {
     if (read < reads_.size()) engine::prefetch(&reads_[read]);
   }
-  /// The same, in a moment: what it touches by way of what that has brought.
-  void prefetch_others(std::uint32_t read) const {
-    if (read >= reads_.size()) return;
-    if (const std::uint32_t i = reads_[read].others; i < links_.size())
-      engine::prefetch(&links_[i]);
-  }
 
   std::uint64_t joined_sectors() const { return joined_sectors_; }
 
@@ -81,27 +77,28 @@ class ReadCoalescer {
   static constexpr std::uint32_t kNone = ~0u;
   static constexpr std::uint32_t kUnknown = ~0u;
 
-  /// Cycles are kept in 32 bits: launches are shorter.
-  struct alignas(32) Read {
-    std::uint32_t block;
-    std::uint32_t next;    ///< of its bucket
-    std::uint32_t others;  ///< links to the readers that joined
-    std::uint32_t goes;    ///< it enters the network
-    std::uint32_t leaves;  ///< its answer leaves the L2, or kUnknown
-    std::uint32_t tag;     ///< of its first reader, with the three below
-    std::uint16_t sm, mask;
-    std::uint16_t stays;       ///< cycles from its coming to `goes`
-    std::uint8_t line : 2;     ///< of a block's four
-    std::uint8_t listed : 1;   ///< in `open_`
-    std::uint8_t waiting : 1;  ///< in `waiting_`
-    std::uint8_t readers;
+  static constexpr std::uint32_t kOwnReaders = 3;
 
-    Reader first() const { return {tag, sm, mask, line}; }
+  /// A line of the host's cache. Cycles are kept in 32 bits: launches are shorter.
+  struct alignas(64) Read {
+    std::uint32_t block;
+    std::uint32_t next;     ///< of its bucket
+    std::uint32_t others;   ///< links to the readers beyond its own
+    std::uint32_t goes;     ///< it enters the network
+    std::uint32_t leaves;   ///< its answer leaves the L2, or kUnknown
+    std::uint16_t stays;    ///< cycles from its coming to `goes`
+    std::uint8_t readers;   ///< that asked so far
+    std::uint8_t lists;     ///< kListed, kWaiting
+    std::array<Reader, kOwnReaders> own;
+    std::uint16_t mask;     ///< of the first reader
+
     bool answered() const { return leaves != kUnknown; }
     /// True if they wait at the same time, whichever of the two came first.
     bool meets(std::uint32_t sent) const { return sent < goes && sent + 2 * stays > goes; }
   };
-  static_assert(sizeof(Read) == 32);
+  static_assert(sizeof(Read) == 64);
+  static constexpr std::uint8_t kListed = 1;   ///< it is in `open_`
+  static constexpr std::uint8_t kWaiting = 2;  ///< it is in `waiting_`
   struct Link {
     Reader reader;
     std::uint32_t next;
@@ -134,8 +131,9 @@ template <class F>
 void ReadCoalescer::answer(std::uint32_t number, engine::Cycle at, F&& to) {
   Read& read = reads_[number];
   read.leaves = static_cast<std::uint32_t>(at);
-  if (read.others != kNone) engine::prefetch(&links_[read.others]);
-  to(read.first());
+  for (std::uint32_t i = 0; i < std::min<std::uint32_t>(read.readers, kOwnReaders); ++i) {
+    to(read.own[i]);
+  }
   for (std::uint32_t link = read.others; link != kNone;) {
     Link& l = links_[link];
     const std::uint32_t after = l.next;
@@ -145,7 +143,7 @@ void ReadCoalescer::answer(std::uint32_t number, engine::Cycle at, F&& to) {
     link = after;
   }
   read.others = kNone;
-  if (!read.waiting) free_reads_.push_back(number);
+  if ((read.lists & kWaiting) == 0) free_reads_.push_back(number);
 }
 
 }  // namespace xpusim::memory

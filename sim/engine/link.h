@@ -31,8 +31,6 @@ class MessageIf : public virtual sc_core::sc_interface {
   /// An answer to this message may be sent here soon: a place to bring what that will touch into
   /// the host's cache. Must change nothing.
   virtual void expect_answer(const Message&) const {}
-  /// The same, a moment later: what it will touch by way of what that has brought.
-  virtual void expect_answer_soon(const Message&) const {}
 };
 
 using OutPort = sc_core::sc_port<MessageIf>;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace xpusim::engine {
 
@@ -13,8 +14,10 @@ inline void prefetch(const void* address) {
 }
 /// The same of `bytes` bytes.
 inline void prefetch(const void* first, std::size_t bytes) {
+  constexpr std::size_t kLine = 64;
   const auto* at = static_cast<const char*>(first);
-  for (std::size_t i = 0; i < bytes; i += 64) prefetch(at + i);
+  const std::size_t before = reinterpret_cast<std::uintptr_t>(at) % kLine;
+  for (std::size_t i = 0; i < before + bytes; i += kLine) prefetch(at - before + i);
 }
 
 }  // namespace xpusim::engine

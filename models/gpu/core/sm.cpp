@@ -50,6 +50,8 @@ engine::Cycle Sm::receive(const engine::Message& message, engine::Cycle cycle) {
 
 /// Between two of its windows the other SMs have had the host's cache for themselves.
 void Sm::expect_tick() const {
+  const auto* shared = reinterpret_cast<const char*>(&shared_);
+  engine::prefetch(shared, reinterpret_cast<const char*>(&shared_.lsu) - shared);
   shared_.lsu.prefetch();
   engine::prefetch(shared_.blocks.data(), resident_ * sizeof(ResidentBlock));
   shared_.fetch.prefetch();

@@ -65,19 +65,19 @@ struct SmShared {
   KernelImage& image;
   LaunchProfile& profile;
   BlockSource& source;
-  Lsu lsu;
-  Tma tma;
-  InstructionFetch fetch;
-  std::vector<ResidentBlock> blocks;
   SubCore* sub_cores = nullptr;
+  SmTracer* tracer = nullptr;
+  SmRecorder* recorder = nullptr;
   std::array<std::uint32_t, kSubCores> wake;  ///< when each sub-core can next issue
   std::uint32_t barrier_free = 0;             ///< when the next arrival at a barrier counts
   std::uint32_t constants_ready = kBlocked;   ///< kBlocked: no constant was read yet
   std::uint32_t ended_block = kBlocked;       ///< a block whose last warp has just exited
   std::uint32_t stores_left = 0;              ///< not yet performed, those of ended blocks too
+  Lsu lsu;
+  Tma tma;
+  InstructionFetch fetch;
+  std::vector<ResidentBlock> blocks;
   WarpFootprint footprint;
-  SmTracer* tracer = nullptr;
-  SmRecorder* recorder = nullptr;
 };
 
 /// Picks one warp a cycle, greedy then oldest: the warp that issued last while it can, else the
@@ -106,7 +106,9 @@ class SubCore {
     engine::prefetch(begin,
                      static_cast<std::size_t>(reinterpret_cast<const char*>(&warps_) - begin));
     engine::prefetch(warps_.data(), warps * sizeof(Warp));
-    engine::prefetch(&ledger_, sizeof ledger_ + sizeof warp_stalls_);
+    engine::prefetch(&ledger_,
+                     static_cast<std::size_t>(reinterpret_cast<const char*>(&checksum_ + 1) -
+                                              reinterpret_cast<const char*>(&ledger_)));
     constexpr std::size_t kMostBytes = 1024;  // of sites: some programs have many
     engine::prefetch(sites_.data(),
                      std::min(warps * sm_.image.site_count * sizeof(SiteState), kMostBytes));
