@@ -82,15 +82,15 @@ class ReadCoalescer {
   /// A line of the host's cache. Cycles are kept in 32 bits: launches are shorter.
   struct alignas(64) Read {
     std::uint32_t block;
-    std::uint32_t next;     ///< of its bucket
-    std::uint32_t others;   ///< links to the readers beyond its own
-    std::uint32_t goes;     ///< it enters the network
-    std::uint32_t leaves;   ///< its answer leaves the L2, or kUnknown
-    std::uint16_t stays;    ///< cycles from its coming to `goes`
-    std::uint8_t readers;   ///< that asked so far
-    std::uint8_t lists;     ///< kListed, kWaiting
+    std::uint32_t next;    ///< of its bucket
+    std::uint32_t others;  ///< links to the readers beyond its own
+    std::uint32_t goes;    ///< it enters the network
+    std::uint32_t leaves;  ///< its answer leaves the L2, or kUnknown
+    std::uint16_t stays;   ///< cycles from its coming to `goes`
+    std::uint8_t readers;  ///< that asked so far
+    std::uint8_t lists;    ///< kListed, kWaiting
     std::array<Reader, kOwnReaders> own;
-    std::uint16_t mask;     ///< of the first reader
+    std::uint16_t mask;  ///< of the first reader
 
     bool answered() const { return leaves != kUnknown; }
     /// True if they wait at the same time, whichever of the two came first.
