@@ -98,6 +98,7 @@ run::Family family() {
   f.name = "tpu";
   f.forms = {kernel::Form::kMosaic, kernel::Form::kTtir};
   f.compile = with_stages;
+  f.tiles = {131072, 512, 512, 512};  // a step's DMA latency needs as much to hide it
   f.create = create;
   f.traces = true;
   f.lists = true;

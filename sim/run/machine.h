@@ -13,6 +13,7 @@
 
 #include "sim/config/tree.h"
 #include "sim/exec/interpreter.h"
+#include "sim/run/stablehlo/tile_sizes.h"
 #include "sim/trace/sink.h"
 
 namespace xpusim::run {
@@ -127,6 +128,7 @@ struct Family {
   Expected<kernel::Module> (*compile)(kernel::Module kernel, const Schedule& schedule) = nullptr;
   Expected<std::unique_ptr<Machine>> (*create)(const config::Node& config,
                                                const std::string& name) = nullptr;
+  TileSizes tiles;       ///< of kernels that are made from StableHLO
   bool traces = false;   ///< its machines write to LaunchOptions::trace
   bool records = false;  ///< its machines follow LaunchOptions::record
   bool lists = false;    ///< its machines follow LaunchOptions::listing

@@ -9,6 +9,7 @@
 #include "sim/run/bind.h"
 #include "sim/run/constexprs.h"
 #include "sim/run/runner.h"
+#include "sim/run/stablehlo/launches.h"
 #include "sim/run/trust.h"
 
 namespace xpusim::run {
@@ -112,6 +113,13 @@ class WorkloadRun {
         problems.append(module.error());
         continue;
       }
+      if ((*module)->form == kernel::Form::kStableHlo) {
+        auto launches = bind_stablehlo(spec, **module, *machine_.family, memory_);
+        if (!launches) problems.append(launches.error());
+        for (std::size_t i = 0; launches && i < launches->size(); ++i)
+          add_launch(std::move((*launches)[i]), problems);
+        continue;
+      }
       const kernel::Function* function = (*module)->kernel();
       auto launch = bind_launch(spec, *module, memory_, function ? function->name : "");
       if (!launch) {
@@ -119,13 +127,17 @@ class WorkloadRun {
         continue;
       }
       check_constexprs(spec, **module, workload_.variants, problems);
-      for (const auto& op : machine_.machine->unsupported(**module))
-        problems.error({(*module)->file, 0, 0},
-                       fmt::format("{} cannot run this kernel: {}", report_.machine, op));
-      launches_.push_back(std::move(*launch));
+      add_launch(std::move(*launch), problems);
     }
     if (problems.has_errors()) return fail(std::move(problems));
     return {};
+  }
+
+  void add_launch(exec::Launch launch, Diagnostics& problems) {
+    for (const auto& op : machine_.machine->unsupported(*launch.module))
+      problems.error({launch.module->file, 0, 0},
+                     fmt::format("{} cannot run this kernel: {}", report_.machine, op));
+    launches_.push_back(std::move(launch));
   }
 
   /// False if a launch failed.

@@ -176,17 +176,26 @@ Expected<std::shared_ptr<const kernel::Module>> read_kernel(const Workload& w,
   if (!file) return fail(file.error());
   auto module = kernel::read_module_file(*file);
   if (!module) return fail(module.error());
-  if (std::find(family.forms.begin(), family.forms.end(), module->form) == family.forms.end())
+  const auto takes = [&](kernel::Form form) {
+    return std::find(family.forms.begin(), family.forms.end(), form) != family.forms.end();
+  };
+  if (module->form == kernel::Form::kStableHlo && takes(kernel::Form::kTtir))
+    return std::make_shared<const kernel::Module>(std::move(*module));  // still to be made kernels
+  if (!takes(module->form))
     return fail(spec.kernel_place(), fmt::format("'{}' is {}, which the {} machines do not take",
                                                  *file, kernel::name(module->form), family.name));
-  if (family.compile) {
-    Schedule schedule;
-    schedule.num_warps = spec.num_warps.value_or(schedule.num_warps);
-    schedule.num_stages = spec.num_stages.value_or(schedule.num_stages);
-    module = family.compile(std::move(*module), schedule);
-    if (!module) return fail(module.error());
-  }
+  module = compile_kernel(std::move(*module), spec, family);
+  if (!module) return fail(module.error());
   return std::make_shared<const kernel::Module>(std::move(*module));
+}
+
+Expected<kernel::Module> compile_kernel(kernel::Module module, const LaunchSpec& spec,
+                                        const Family& family) {
+  if (!family.compile) return module;
+  Schedule schedule;
+  schedule.num_warps = spec.num_warps.value_or(schedule.num_warps);
+  schedule.num_stages = spec.num_stages.value_or(schedule.num_stages);
+  return family.compile(std::move(module), schedule);
 }
 
 }  // namespace xpusim::run

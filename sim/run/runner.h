@@ -57,7 +57,10 @@ Expected<LoadedMachine> make_machine(config::Node config, const std::string& fil
 /// The file that holds a launch's kernel for a family of machines; `from` as in RunSettings.
 Expected<std::string> kernel_file(const Workload& workload, const LaunchSpec& spec,
                                   const Family& family, const std::string& from);
-/// Reads the kernel of a launch and compiles it as far as the family's machines want it.
+/// Compiles a kernel as far as the family's machines want it.
+Expected<kernel::Module> compile_kernel(kernel::Module module, const LaunchSpec& spec,
+                                        const Family& family);
+/// Reads the kernel of a launch and compiles it, but for a StableHLO module, which becomes several.
 Expected<std::shared_ptr<const kernel::Module>> read_kernel(const Workload& workload,
                                                             const LaunchSpec& spec,
                                                             const Family& family,

@@ -1,6 +1,6 @@
-// stablehlo: what JAX prints for XLA. Only read and printed: no machine compiles it and the
-// executor does not run it. The element-wise ops, constants, shapes and reductions with a named
-// reducer; others are unknown ops.
+// stablehlo: what JAX prints for XLA. It is read, printed, and made kernels of (sim/run/stablehlo);
+// the executor does not run it. The element-wise ops, constants, shapes, reductions with a named
+// reducer and products of default precision; others are unknown ops.
 
 #include "sim/kernel/dialects/define.h"
 
@@ -36,6 +36,13 @@ void define_stablehlo(Definitions& ops) {
       .in("operand")
       .out("result")
       .format("$operand `,` `dims` `=` $permutation:i64_list attr-dict `:` signature");
+  d.op("dot_general")
+      .in("lhs, rhs")
+      .out("result")
+      .format(
+          "$lhs `,` $rhs `,` `contracting_dims` `=` $lhs_contracting:i64_list `x` "
+          "$rhs_contracting:i64_list `,` `precision` `=` `[` `DEFAULT` `,` `DEFAULT` `]` attr-dict "
+          "`:` signature");
   // "reducer": the op that combines two elements.
   d.op("reduce")
       .in("input, init")

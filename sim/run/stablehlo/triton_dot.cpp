@@ -1,0 +1,126 @@
+// A matrix product of a StableHLO module as a Triton kernel: a program makes a block of the result,
+// step by step along the dimension that is summed over.
+
+#include "sim/run/stablehlo/triton_writer.h"
+
+namespace xpusim::run {
+namespace {
+
+/// The dimension of a factor of two dimensions that is summed over; -1 for other products.
+std::int64_t summed(const kernel::Op& dot, std::string_view attribute) {
+  const kernel::Attr dims = dot.attr(attribute);
+  const std::vector<std::int64_t> list = dims ? dims->int_list() : std::vector<std::int64_t>();
+  return list.size() == 1 ? list[0] : -1;
+}
+
+}  // namespace
+
+void TritonWriter::dot() {
+  const kernel::Op& op = *kernel_.root;
+  const std::int64_t left = summed(op, "lhs_contracting"), right = summed(op, "rhs_contracting");
+  if (left < 0 || right < 0) return refuse(op, "only products that sum over one dimension");
+  const auto &a = op.operands[0]->type->shape, &b = op.operands[1]->type->shape;
+  const std::int64_t m = a[static_cast<std::size_t>(1 - left)],
+                     k = a[static_cast<std::size_t>(left)];
+  const std::int64_t n = b[static_cast<std::size_t>(1 - right)];
+  const std::int64_t bm = tiles_.dot_m, bn = tiles_.dot_n, bk = tiles_.dot_k;
+  const std::string wide = fmt::format("tensor<{}x{}xf32>", bm, bn);
+  const std::string pid = let("tt.get_program_id x : i32");
+  const std::string across = let("arith.constant {} : i32", (n + bn - 1) / bn);
+  const auto indices = [&](const std::string& block, std::int64_t size) {
+    const std::string length = let("arith.constant {} : i32", size);
+    const std::string start = let("arith.muli {}, {} : i32", block, length);
+    const std::string type = fmt::format("tensor<{}xi32>", size);
+    const std::string range =
+        let("tt.make_range {{end = {} : i32, start = 0 : i32}} : {}", size, type);
+    const std::string splat = let("tt.splat {} : i32 -> {}", start, type);
+    return let("arith.addi {}, {} : {}", splat, range, type);
+  };
+  const std::string rm = indices(let("arith.divsi {}, {} : i32", pid, across), bm);
+  const std::string rn = indices(let("arith.remsi {}, {} : i32", pid, across), bn);
+  const std::string zero = let("arith.constant dense<0.000000e+00> : {}", wide);
+  const std::string low = let("arith.constant 0 : i32"), one = let("arith.constant 1 : i32");
+  const std::string steps = let("arith.constant {} : i32", (k + bk - 1) / bk);
+  const std::string sum = fmt::format("%{}", count_++);
+  line("{} = scf.for %step = {} to {} step {} iter_args(%acc = {}) -> ({})  : i32 {{", sum, low,
+       steps, one, zero, wide);
+  text_.resize(text_.size() - place_.size() - 1);
+  text_ += '\n';
+  indent_ += 2;
+  const std::string rk = indices("%step", bk);
+  const Factor lhs{0, rm, rk, bm, bk, m, k, left == 1 ? k : 1, left == 1 ? 1 : m};
+  const Factor rhs{1, rk, rn, bk, bn, k, n, right == 0 ? n : 1, right == 0 ? 1 : k};
+  const std::string x = factor(lhs), y = factor(rhs);
+  const std::string e = element(*op.operands[0]);
+  const std::string next =
+      let("tt.dot {}, {}, %acc, inputPrecision = tf32 : tensor<{}x{}x{}> * tensor<{}x{}x{}> -> {}",
+          x, y, bm, bk, e, bk, bn, e, wide);
+  line("scf.yield {} : {}", next, wide);
+  indent_ -= 2;
+  line("}}");
+  std::string value = sum;
+  const std::string out = element(result());
+  if (out != "f32") {
+    value = let("arith.truncf {} : {} to tensor<{}x{}x{}>", sum, wide, bm, bn, out);
+  }
+  const Factor to{0, rm, rn, bm, bn, m, n, n, 1};
+  const auto [where, mask] = places(to, "%out", out);
+  line("tt.store {}, {}{} : tensor<{}x{}x!tt.ptr<{}>>", where, value,
+       mask.empty() ? "" : ", " + mask, bm, bn, out);
+}
+
+/// Pointers to a block of a matrix, and the mask of what lies inside; "" where all does.
+std::pair<std::string, std::string> TritonWriter::places(const Factor& f, const std::string& base,
+                                                         const std::string& element) {
+  const auto type = [](std::int64_t rows, std::int64_t cols, std::string_view e) {
+    return fmt::format("tensor<{}x{}x{}>", rows, cols, e);
+  };
+  const std::string pointer = fmt::format("!tt.ptr<{}>", element);
+  std::string offset[2], inside[2];
+  for (int axis = 0; axis < 2; ++axis) {
+    const bool down = axis == 0;
+    const std::int64_t size = down ? f.block_rows : f.block_cols;
+    const std::string own = type(down ? size : 1, down ? 1 : size, "i32");
+    const std::string flag = type(down ? size : 1, down ? 1 : size, "i1");
+    std::string i = let("tt.expand_dims {} {{axis = {} : i32}} : tensor<{}xi32> -> {}",
+                        down ? f.row_index : f.col_index, down ? 1 : 0, size, own);
+    const std::int64_t extent = down ? f.rows : f.cols;
+    if (extent % size != 0) {
+      const std::string limit = let("arith.constant dense<{}> : {}", extent, own);
+      const std::string cut = let("arith.cmpi slt, {}, {} : {}", i, limit, own);
+      inside[axis] =
+          let("tt.broadcast {} : {} -> {}", cut, flag, type(f.block_rows, f.block_cols, "i1"));
+    }
+    const std::int64_t stride = down ? f.row_stride : f.col_stride;
+    if (stride != 1) {
+      i = let("arith.muli {}, {} : {}", i, let("arith.constant dense<{}> : {}", stride, own), own);
+    }
+    offset[axis] =
+        let("tt.broadcast {} : {} -> {}", i, own, type(f.block_rows, f.block_cols, "i32"));
+  }
+  const std::string ints = type(f.block_rows, f.block_cols, "i32");
+  const std::string pointers = type(f.block_rows, f.block_cols, pointer);
+  const std::string sum = let("arith.addi {}, {} : {}", offset[0], offset[1], ints);
+  const std::string from = let("tt.splat {} : {} -> {}", base, pointer, pointers);
+  const std::string where = let("tt.addptr {}, {} : {}, {}", from, sum, pointers, ints);
+  std::string mask = inside[0].empty() ? inside[1] : inside[0];
+  if (!inside[0].empty() && !inside[1].empty()) {
+    mask =
+        let("arith.andi {}, {} : {}", inside[0], inside[1], type(f.block_rows, f.block_cols, "i1"));
+  }
+  return {where, mask};
+}
+
+std::string TritonWriter::factor(const Factor& f) {
+  const kernel::Value& v = *kernel_.root->operands[f.operand];
+  const auto input = std::find(kernel_.inputs.begin(), kernel_.inputs.end(), &v);
+  const std::string e = element(v);
+  const auto [where, mask] = places(f, fmt::format("%p{}", input - kernel_.inputs.begin()), e);
+  const std::string type = fmt::format("tensor<{}x{}x{}>", f.block_rows, f.block_cols, e);
+  std::string rest;
+  if (!mask.empty()) rest = fmt::format(", {}, {}", mask, number(0, v.type->dtype, type));
+  return let("tt.load {}{} : tensor<{}x{}x!tt.ptr<{}>>", where, rest, f.block_rows, f.block_cols,
+             e);
+}
+
+}  // namespace xpusim::run
