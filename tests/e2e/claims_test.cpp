@@ -121,6 +121,33 @@ TEST(Compare, GivesAnOverrideToTheMachinesThatHaveIt) {
   EXPECT_THAT(xpusim(compare + "--set gpo.sm.count=2").err, HasSubstr("did you mean 'gpu'?"));
 }
 
+double total_ns(const std::string& arguments) {
+  const std::string file = temporary("total.json", "");
+  const auto r = xpusim(arguments + " --json '" + file + "'");
+  EXPECT_EQ(r.exit_code, 0) << r.out << r.err;
+  double sum = 0;
+  for (const auto& launch : json::parse(read_file(file))["launches"])
+    sum += launch["duration_ns"].get<double>();
+  return sum;
+}
+
+TEST(Fusion, HalvesTheTimeOfAChainOfOpsOnBothMachines) {
+  for (const std::string machine : {"tpu_v5e", "h200"}) {
+    const std::string rest = ".yaml --values off --on " + machine;
+    const double op_by_op = total_ns("run workloads/lessons/chain_op_by_op" + rest);
+    const double fused = total_ns("run workloads/lessons/chain_fused" + rest);
+    EXPECT_GT(op_by_op, 2 * fused) << machine;
+  }
+}
+
+TEST(Fusion, AProductAndWhatFollowsItAreRight) {
+  for (const std::string machine : {"tpu_v5e", "tpu_v6e", "h200"}) {
+    const auto r = xpusim("run workloads/lessons/dense_layer.yaml --on " + machine);
+    EXPECT_EQ(r.exit_code, 0) << r.out << r.err;
+    EXPECT_THAT(r.out, HasSubstr(": right"));
+  }
+}
+
 TEST(Trace, AMachineThatWritesNoneSaysSo) {
   const std::string file = temporary("none/x", "") + ".pftrace";
   const auto r = xpusim(kRun + "--on roofline_h200 --trace '" + file + "'");

@@ -261,8 +261,8 @@ TEST(Dma, AWaitCountsTheBytesOfAllCopiesOnItsSemaphore) {
   // The second copy begins behind the first: its 2 reads leave in 12 and 13.
   DmaBody body(
       {copy(1024, {{1 << 20, 1024}}, {}), copy(1024, {{1 << 21, 1024}}, {}), wait_for(2048)});
-  const Bench b("{ dma.start } @0\n{ dma.start } @0\n{ dma.wait } @0\n{ halt } @0\n", {}, 1,
-                true, engine::Scheduler::Mode::kSkip, &body);
+  const Bench b("{ dma.start } @0\n{ dma.start } @0\n{ dma.wait } @0\n{ halt } @0\n", {}, 1, true,
+                engine::Scheduler::Mode::kSkip, &body);
   EXPECT_EQ(b.core->cycles(), kIssue + 3 + kAnswer + kCompletion + 2);
 }
 

@@ -15,9 +15,10 @@ TpuParams params_of(const std::string& stem, const std::vector<std::string>& ove
 
 LaunchFixture::LaunchFixture(const std::string& kernel_file, const std::vector<TensorSpec>& tensors,
                              const std::vector<std::int64_t>& integers,
-                             std::array<std::int64_t, 3> grid) {
+                             std::array<std::int64_t, 3> grid, std::int64_t num_stages) {
   auto read = kernel::read_module_file(source_path(kernel_file));
   EXPECT_TRUE(read.has_value()) << (read ? "" : read.error().str());
+  if (read && num_stages > 0) read = family().compile(std::move(*read), {4, num_stages});
   if (!read) return;
   module = std::make_shared<kernel::Module>(std::move(*read));
   launch.name = kernel_file;

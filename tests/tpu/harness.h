@@ -37,7 +37,7 @@ class LaunchFixture {
  public:
   LaunchFixture(const std::string& kernel_file, const std::vector<TensorSpec>& tensors,
                 const std::vector<std::int64_t>& integers = {},
-                std::array<std::int64_t, 3> grid = {1, 1, 1});
+                std::array<std::int64_t, 3> grid = {1, 1, 1}, std::int64_t num_stages = 0);
 
   exec::Launch launch;
   exec::DeviceMemory memory{std::uint64_t{1} << 34};

@@ -112,6 +112,54 @@ TEST(Triton, GatheredRowsAreFetchedWhenTheirIndexIsThere) {
   EXPECT_GT(report.duration_ns, rows * 300);  // each row waits for its index, then for itself
 }
 
+TEST(Triton, LoadsOfALoopAreUnderWayWhileItMultiplies) {
+  const std::int64_t m = 256, n = 128, k = 512;
+  const auto nanoseconds = [&](std::int64_t stages) {
+    LaunchFixture f(triton("matmul_01729cede5"),
+                    {{"a", DType::kBF16, {m, k}, test::randn(1)},
+                     {"b", DType::kBF16, {k, n}, test::randn(2)},
+                     {"c", DType::kBF16, {m, n}, test::zeros()}},
+                    {m, n, k, k, n, n}, {2, 1, 1}, stages);
+    const auto report = test::run_on(test::params_of("tpu_v5e"), f);
+    const auto a = f.values("a"), b = f.values("b"), c = f.values("c");
+    for (std::int64_t i = 0; i < m; i += 17) {
+      for (std::int64_t j = 0; j < n; j += 13) {
+        double sum = 0;
+        for (std::int64_t l = 0; l < k; ++l) sum += a[i * k + l] * b[l * n + j];
+        EXPECT_NEAR(c[i * n + j], sum, 0.01 * std::abs(sum) + 0.1);
+      }
+    }
+    EXPECT_EQ(test::counter(report, "dma_read_bytes"), 2.0 * (m * k + 2 * k * n));
+    EXPECT_EQ(test::ledger_sum(report), report.cycles);
+    return report.duration_ns;
+  };
+  EXPECT_LT(nanoseconds(4), 0.8 * nanoseconds(2));
+}
+
+TEST(Triton, ATileThatIsStoredTheOtherWayGoesThroughTheXlu) {
+  LaunchFixture f(triton("transpose_2a58854d66"),
+                  {{"x", DType::kF32, {100, 70}, test::randn(1)},
+                   {"out", DType::kF32, {70, 100}, test::zeros()}},
+                  {100, 70}, {4, 3, 1});
+  const auto report = test::run_on(test::params_of("tpu_v6e"), f);
+  const auto x = f.values("x"), out = f.values("out");
+  for (std::size_t r = 0; r < 100; ++r) {
+    for (std::size_t c = 0; c < 70; ++c) ASSERT_EQ(out[c * 100 + r], x[r * 70 + c]);
+  }
+  EXPECT_GE(test::counter(report, "xlu_ops"), 12.0);
+}
+
+TEST(Triton, AStrideMakesARequestAnElement) {
+  LaunchFixture f(
+      triton("strided_copy_8007b5a788"),
+      {{"x", DType::kF32, {4096}, test::randn(1)}, {"out", DType::kF32, {2048}, test::zeros()}},
+      {2048}, {2, 1, 1});
+  const auto report = test::run_on(test::params_of("tpu_v5e"), f);
+  const auto x = f.values("x"), out = f.values("out");
+  for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], x[2 * i]);
+  EXPECT_EQ(test::counter(report, "dma_requests"), 2048 + 2048 * 4 / 512);
+}
+
 TEST(Triton, ASumOverProgramsStaysInVmemUntilTheEnd) {
   const std::int64_t n = 100'000;
   LaunchFixture f(

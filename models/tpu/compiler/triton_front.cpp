@@ -20,6 +20,7 @@ TritonFront::TritonFront(const exec::Launch& launch, const exec::Prepared& prepa
     : launch_(launch),
       prepared_(prepared),
       function_(*launch.function),
+      core_(core),
       values_(function_),
       lines_(plan_.program),
       build_(plan_.function, core) {
@@ -133,6 +134,11 @@ ValueId TritonFront::get(const Value& v, const Op& o, Layout want) {
   if (scalar || want == Layout::kUniform || k.layout == want || build_.is_uniform(k.data)) {
     return k.data;
   }
+  const auto pair = [&](Layout a, Layout b) { return k.layout == a && want == b; };
+  if (pair(Layout::kTransposed, Layout::kTiled) || pair(Layout::kTiled, Layout::kTransposed)) {
+    const Element e = element(v, o);
+    return build_.transpose(e, grid_of(*v.type, want, e), k.data);
+  }
   if (build_.value(k.data).grid.count() > 1) {
     refuse(o, "its operands lie differently over the lanes; moving them is not modelled");
   }
@@ -232,6 +238,7 @@ TritonFront::Handler TritonFront::handler(std::string_view name) {
       {"tt.expand_dims", &TritonFront::expand_dims},
       {"tt.broadcast", &TritonFront::same},
       {"tt.trans", &TritonFront::transpose},
+      {"tt.dot", &TritonFront::dot},
       {"tt.load", &TritonFront::load},
       {"tt.store", &TritonFront::store},
       {"tt.atomic_rmw", &TritonFront::atomic},

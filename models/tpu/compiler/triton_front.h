@@ -55,6 +55,7 @@ class TritonFront {
   void expand_dims(const kernel::Op& op);
   void transpose(const kernel::Op& op);
   void reduce(const kernel::Op& op);
+  void dot(const kernel::Op& op);
   void nothing(const kernel::Op& op);
 
   // memory
@@ -98,6 +99,7 @@ class TritonFront {
   const exec::Launch& launch_;
   const exec::Prepared& prepared_;
   const kernel::Function& function_;
+  const CoreParams& core_;
   TritonValues values_;
   kernel::AxisAnalysis axes_;
   KernelPlan plan_;

@@ -188,7 +188,11 @@ void TritonFront::load(const Op& o) {
   op.pitch = p->grid.cols;
   k = {build_.load(op, p->grid), p->layout};
   if (o.operands.size() < 3) return;
-  // Lanes that the mask leaves out take the other value: one select a register.
+  // Lanes that the mask leaves out take the other value: one select a register. In a loop, where
+  // nearly all blocks are whole, a branch goes around it; its cost in the others is left out.
+  if (p->stream >= 0 && is_index(*o.operands[1])) {
+    return build_.scalar_op(Opcode::kSCompare, {}, build_.scalar(Element::kI32));
+  }
   const ValueId mask = get(*o.operands[1], o, p->layout);
   const ValueId other = get(*o.operands[2], o, p->layout);
   k.data = build_.compute(Opcode::kVSelect, op.element, {mask, k.data, other});

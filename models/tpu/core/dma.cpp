@@ -131,8 +131,8 @@ void DmaEngine::send(Job& job, const std::vector<Run>& runs, Cursor& cursor, Ste
   ++in_flight_;
   ++job.outstanding;
   ++requests_;
-  free(write ? Way::kOut : Way::kIn) += bytes;
-  busy_bytes_ += bytes;
+  free(write ? Way::kOut : Way::kIn) += memory::kBlockBytes;  // also for fewer bytes
+  busy_bytes_ += memory::kBlockBytes;
   (write ? write_bytes_ : read_bytes_) += bytes;
   if (write) job.arrived -= std::min(job.arrived, bytes);
   cursor.offset += bytes;

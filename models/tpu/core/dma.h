@@ -56,9 +56,10 @@ enum DmaKind : std::uint16_t { kStartDma = 0x100, kDmaDone };
 
 /// One DMA engine: takes descriptors in order, cuts them into requests of up to 512 B, and keeps
 /// several under way, also of the next descriptors. It has a way in and a way out, of `bandwidth`
-/// each; a copy within HBM writes what has come. It says when the last answer of a descriptor has
-/// come. The time from the core's issue to it, and from it back to the sync flag, is that of the
-/// links. It does not model the engine's own instruction fetch or a conflict at the VMEM ports.
+/// each (512 B, a native access, also for the few bytes of a short row); a copy within HBM writes
+/// what has come. It says when the last answer of a descriptor has come. The time from the core's
+/// issue to it, and from it back to the sync flag, is that of the links. It does not model the
+/// engine's own instruction fetch or a conflict at the VMEM ports.
 class DmaEngine : public sc_core::sc_module, public engine::Component {
  public:
   DmaEngine(const sc_core::sc_module_name& name, const DmaParams& params, DescriptorTable& table);
