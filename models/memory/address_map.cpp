@@ -25,6 +25,17 @@ std::uint32_t rotation(std::uint64_t x, std::uint32_t n) {
   return static_cast<std::uint32_t>((std::uint64_t{folded} * n) >> 32);
 }
 
+/// The sum of x's digits to the base n: the next block of blocks is turned by one more.
+std::uint32_t skew(std::uint64_t x, const engine::Divider& n) {
+  if (n.divisor() == 1) return 0;
+  std::uint64_t sum = 0;
+  for (std::uint64_t rest = 0; x != 0; x = rest) {
+    rest = n.quotient(x);
+    sum += x - rest * n.divisor();
+  }
+  return static_cast<std::uint32_t>(sum % n.divisor());
+}
+
 }  // namespace
 
 bool slices_fit(std::int64_t slices, std::int64_t pseudo_channels) {
@@ -40,14 +51,19 @@ AddressMap::AddressMap(const HbmParams& hbm, std::uint32_t slices)
       interleave_bits_(static_cast<unsigned>(
           std::countr_zero(static_cast<std::uint64_t>(hbm.interleave_bytes)))),
       channels_per_slice_(slices < pseudo_channels() ? pseudo_channels() / slices : 1),
-      slices_per_channel_(slices > pseudo_channels() ? slices / pseudo_channels() : 1) {}
+      slices_per_channel_(slices > pseudo_channels() ? slices / pseudo_channels() : 1),
+      skewed_(hbm.spread == "skewed") {}
+
+std::uint32_t AddressMap::turn(std::uint64_t x, const engine::Divider& n) const {
+  return skewed_ ? skew(x, n) : rotation(x, n.divisor());
+}
 
 AddressMap::Place AddressMap::place(std::uint64_t address) const {
   const std::uint64_t a = address & kChipMask;
   const std::uint64_t unit = a >> interleave_bits_;
   const std::uint64_t q = channels_.quotient(unit);
   const std::uint32_t channels = channels_.divisor();
-  std::uint32_t channel = static_cast<std::uint32_t>(unit - q * channels) + rotation(q, channels);
+  std::uint32_t channel = static_cast<std::uint32_t>(unit - q * channels) + turn(q, channels_);
   if (channel >= channels) channel -= channels;
   const std::uint64_t within = a & ((std::uint64_t{1} << interleave_bits_) - 1);
   return {channel, (q << interleave_bits_) | within};
@@ -63,7 +79,7 @@ Location AddressMap::locate(std::uint64_t address) const {
   const auto in_row = static_cast<std::uint32_t>(p.byte - page * row_bytes_.divisor());
   const std::uint64_t row = banks_.quotient(page);
   const std::uint32_t banks = banks_.divisor();
-  std::uint32_t bank = static_cast<std::uint32_t>(page - row * banks) + rotation(row, banks);
+  std::uint32_t bank = static_cast<std::uint32_t>(page - row * banks) + turn(row, banks_);
   if (bank >= banks) bank -= banks;
   return {p.channel, bank, static_cast<std::uint32_t>(row), in_row / kColumnBytes,
           in_row % kColumnBytes};
@@ -71,13 +87,13 @@ Location AddressMap::locate(std::uint64_t address) const {
 
 std::uint64_t AddressMap::address_of(const Location& l) const {
   const std::uint32_t banks = banks_.divisor(), channels = channels_.divisor();
-  const std::uint32_t turned = (l.bank + banks - rotation(l.row, banks)) % banks;
+  const std::uint32_t turned = (l.bank + banks - turn(l.row, banks_)) % banks;
   const std::uint64_t page = std::uint64_t{l.row} * banks + turned;
   const std::uint64_t byte = page * row_bytes_.divisor() + l.column * kColumnBytes + l.byte;
   const std::uint64_t q = byte >> interleave_bits_;
   const std::uint64_t within = byte & ((std::uint64_t{1} << interleave_bits_) - 1);
   const std::uint64_t unit =
-      q * channels + (l.pseudo_channel + channels - rotation(q, channels)) % channels;
+      q * channels + (l.pseudo_channel + channels - turn(q, channels_)) % channels;
   return (unit << interleave_bits_) | within;
 }
 

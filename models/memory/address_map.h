@@ -23,7 +23,8 @@ struct Location {
 ///     page = place / row_bytes, B = banks, row = page / B
 ///     bank = (page mod B + fold(row)) mod B               group = bank mod bank_groups
 ///
-/// fold() is a xor-folding hash. For any q the first line is a rotation, so P interleave units in a
+/// fold() is a xor-folding hash, or (`spread: skewed`) the sum of the digits of its argument to the
+/// base of what it turns. For any q the first line is a rotation, so P interleave units in a
 /// row meet P different pseudo channels, the map is a bijection for every P (192 is no power of
 /// two), and a stride of a power of two does not pile up on one of them. Consecutive pages of a
 /// pseudo channel alternate between bank groups. The hash of a real chip is not public; this one
@@ -56,11 +57,13 @@ class AddressMap {
     std::uint64_t byte;  ///< within the pseudo channel
   };
   Place place(std::uint64_t address) const;
+  std::uint32_t turn(std::uint64_t x, const engine::Divider& n) const;  ///< fold() as above
 
   engine::Divider channels_, slices_, banks_, row_bytes_;
   unsigned interleave_bits_;
   std::uint32_t channels_per_slice_;
   engine::Divider slices_per_channel_;  ///< one of these two is 1
+  bool skewed_;
 };
 
 /// True if `slices` can share out the pseudo channels evenly.

@@ -14,6 +14,7 @@ namespace xpusim::memory {
 namespace {
 
 const std::vector<std::string> kRefreshNames{"none", "all_bank", "per_bank"};
+const std::vector<std::string> kSpreadNames{"hashed", "skewed"};
 
 HbmTiming::Refresh refresh_of(const std::string& name) {
   if (name == "none") return HbmTiming::Refresh::kNone;
@@ -46,6 +47,10 @@ void check(const HbmParams& p, std::string_view path, Diagnostics& problems) {
   if (std::find(kRefreshNames.begin(), kRefreshNames.end(), p.refresh) == kRefreshNames.end()) {
     problems.error({}, fmt::format("{}.refresh: '{}' is none of none, all_bank, per_bank{}", path,
                                    p.refresh, did_you_mean(p.refresh, kRefreshNames)));
+  }
+  if (std::find(kSpreadNames.begin(), kSpreadNames.end(), p.spread) == kSpreadNames.end()) {
+    problems.error({}, fmt::format("{}.spread: '{}' is none of hashed, skewed{}", path, p.spread,
+                                   did_you_mean(p.spread, kSpreadNames)));
   }
   if (p.write_low >= p.write_high) {
     problems.error({}, fmt::format("{}.write_low: write_low ({}) must be below write_high ({})",

@@ -73,6 +73,7 @@ struct HbmParams {
   std::int64_t bank_groups = 4, banks_per_group = 4, row_bytes = 1024;
   std::int64_t capacity_bytes = 141'000'000'000;
   std::int64_t interleave_bytes = 512;
+  std::string spread = "hashed";
   std::string refresh = "per_bank";
   std::int64_t queue_bytes = 6144;
   double write_high = 0.75, write_low = 0.25;
@@ -94,6 +95,8 @@ struct HbmParams {
         field("capacity", &P::capacity_bytes, U::kBytes, "bytes of all stacks", 1e6, 1e13),
         field("interleave", &P::interleave_bytes, U::kBytes,
               "consecutive bytes on one pseudo channel: a power of two from 512 B", 512, 65536),
+        field("spread", &P::spread, U::kNone,
+              "of addresses over pseudo channels and banks: hashed or skewed"),
         field("refresh", &P::refresh, U::kNone, "per_bank, all_bank or none"),
         field("queue", &P::queue_bytes, U::kBytes,
               "read queue and write queue of a pseudo channel, each", 512, 65536),

@@ -34,6 +34,31 @@ TEST(AddressMap, is_a_bijection_for_any_number_of_channels) {
   }
 }
 
+TEST(AddressMap, is_a_bijection_where_it_is_skewed) {
+  std::mt19937_64 random(1);
+  for (const auto& [stacks, channels] : {std::pair{2, 8}, {6, 8}, {1, 1}}) {
+    HbmParams params = with_channels(stacks, channels);
+    params.spread = "skewed";
+    const AddressMap map(params, 1);
+    for (int i = 0; i < 2000; ++i) {
+      const std::uint64_t a = random() % (std::uint64_t{1} << 37);
+      EXPECT_EQ(map.address_of(map.locate(a)), a);
+    }
+  }
+}
+
+TEST(AddressMap, spreads_a_block_of_tiles_evenly_where_it_is_skewed) {
+  // 16 rows of tiles of a matrix of 4096 columns of bf16: 2 KiB every 64 KiB. 64 requests of 512 B
+  // over 32 pseudo channels.
+  HbmParams params = with_channels(2, 8);
+  params.spread = "skewed";
+  const AddressMap map(params, 1);
+  std::vector<int> hits(map.pseudo_channels());
+  for (std::uint64_t row = 0; row < 16; ++row)
+    for (std::uint64_t k = 0; k < 4; ++k) ++hits[map.pseudo_channel(row * 65536 + k * 512)];
+  EXPECT_LE(*std::max_element(hits.begin(), hits.end()), 3);
+}
+
 TEST(AddressMap, gives_different_bytes_different_places) {
   const AddressMap map(with_channels(3, 1), 1);  // 6 pseudo channels
   std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>> places;

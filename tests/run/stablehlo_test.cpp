@@ -115,7 +115,7 @@ TEST(StableHlo, SaysWithItsLineWhatItDoesNotCompile) {
   const auto graph = HloGraph::make(*module.kernel(), true, {});
   ASSERT_FALSE(graph);
   EXPECT_THAT(graph.error().str(),
-              HasSubstr("m.mlir:4:10: error: only reductions over the last dimensions"));
+              HasSubstr("m.mlir:4:5: error: only reductions over the last dimensions"));
 }
 
 }  // namespace
