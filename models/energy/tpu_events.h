@@ -32,7 +32,7 @@ enum class TpuEvent : std::uint8_t {
 /// number's source is.
 struct TpuEnergyParams {
   double bundle = 110, vector_alu = 2400, eup = 8700, xlu = 7900;
-  double mxu_pass_bf16 = 77300, mxu_pass_int8 = 13100;
+  double mxu_pass_bf16 = 64900, mxu_pass_int8 = 13100;
   double vmem_load = 7170, vmem_store = 7170, dma_byte = 3.5;
   double hbm_read_byte = 27.8, hbm_write_byte = 27.8, hbm_activate = 909;
   PowerParams power{90, 0, 1.05e9, 0};
