@@ -21,6 +21,10 @@ bool in_space(const Value& memref, std::string_view space) {
   return space_of(memref).find(space) != std::string_view::npos;
 }
 
+std::string quantity(std::int64_t bytes) {
+  return config::format_quantity(static_cast<double>(bytes), config::Unit::kBytes);
+}
+
 /// The dimensions of the grid whose steps may run on different cores.
 std::vector<std::size_t> parallel_dimensions(const exec::Launch& launch) {
   std::vector<std::size_t> out;
@@ -35,8 +39,8 @@ std::vector<std::size_t> parallel_dimensions(const exec::Launch& launch) {
 class MosaicBinder {
  public:
   MosaicBinder(const exec::Launch& launch, exec::DeviceMemory& memory, const KernelPlan& plan,
-               bool values)
-      : launch_(launch), memory_(memory), plan_(plan), values_(values) {}
+               std::int64_t smem_bytes, bool values)
+      : launch_(launch), memory_(memory), plan_(plan), smem_bytes_(smem_bytes), values_(values) {}
 
   Expected<PreparedLaunch::Core> run(std::shared_ptr<const exec::Prepared> prepared, GridBox box) {
     prefetch();
@@ -44,6 +48,7 @@ class MosaicBinder {
     for (const WindowPlan& w : plan_.windows) windows.push_back(window(w));
     scalars();
     scratch();
+    check_smem();
     if (problems_.has_errors()) return fail(std::move(problems_));
     auto interpreter = exec::StepInterpreter::make(std::move(prepared), {values_});
     interpreter->set_bounds(plan_.grid);
@@ -161,6 +166,18 @@ class MosaicBinder {
     }
   }
 
+  /// What the kernel keeps in SMEM has to fit; descriptors of DMAs are not counted.
+  void check_smem() {
+    std::int64_t bytes = 0;
+    for (const BodyArgument& a : arguments_) {
+      const Value& memref = argument(a.argument);
+      if (in_space(memref, "smem")) bytes += static_cast<std::int64_t>(bytes_of(memref));
+    }
+    if (bytes <= smem_bytes_) return;
+    problems_.error(where(), fmt::format("its operands need {} of SMEM, the core has {}",
+                                         quantity(bytes), quantity(smem_bytes_)));
+  }
+
   void bind_hbm(exec::StepInterpreter& interpreter) {
     for (std::size_t a = plan_.grid.size(); a < launch_.function->arg_count(); ++a) {
       const Value& memref = argument(a);
@@ -200,6 +217,7 @@ class MosaicBinder {
   const exec::Launch& launch_;
   exec::DeviceMemory& memory_;
   const KernelPlan& plan_;
+  std::int64_t smem_bytes_;
   bool values_;
   std::vector<BodyArgument> arguments_;
   std::size_t prefetch_count_ = 0;
@@ -217,7 +235,8 @@ Expected<PreparedLaunch> prepare_mosaic(const exec::Launch& launch, exec::Device
   if (!plan) return fail(plan.error());
   PreparedLaunch out;
   for (GridBox& box : share_grid(plan->grid, parallel_dimensions(launch), params.core.count)) {
-    auto core = MosaicBinder(launch, memory, *plan, values).run(*prepared, std::move(box));
+    auto core = MosaicBinder(launch, memory, *plan, params.smem.bytes, values)
+                    .run(*prepared, std::move(box));
     if (!core) return fail(core.error());
     out.cores.push_back(std::move(*core));
   }
@@ -232,9 +251,6 @@ Expected<PreparedLaunch> prepare_mosaic(const exec::Launch& launch, exec::Device
 
 Expected<void> check_vmem(const Program& program, const TpuParams& params,
                           const SourcePosition& where) {
-  const auto size = [](std::int64_t bytes) {
-    return config::format_quantity(static_cast<double>(bytes), config::Unit::kBytes);
-  };
   if (program.vmem_bytes() <= params.vmem.bytes) return {};
   std::vector<const Buffer*> buffers;
   for (const Buffer& b : program.buffers) buffers.push_back(&b);
@@ -244,10 +260,11 @@ Expected<void> check_vmem(const Program& program, const TpuParams& params,
   std::string list;
   for (std::size_t i = 0; i < std::min<std::size_t>(buffers.size(), 4); ++i) {
     list += fmt::format("{}{} {} x {}", i ? ", " : "", buffers[i]->name, buffers[i]->copies,
-                        size(buffers[i]->bytes));
+                        quantity(buffers[i]->bytes));
   }
-  return fail(where, fmt::format("its buffers need {} of VMEM, the core has {}; the largest: {}",
-                                 size(program.vmem_bytes()), size(params.vmem.bytes), list));
+  return fail(where,
+              fmt::format("its buffers need {} of VMEM, the core has {}; the largest: {}",
+                          quantity(program.vmem_bytes()), quantity(params.vmem.bytes), list));
 }
 
 }  // namespace xpusim::tpu

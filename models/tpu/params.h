@@ -138,6 +138,16 @@ struct VmemParams {
   }
 };
 
+/// Scalar memory.
+struct SmemParams {
+  std::int64_t bytes = 1 << 20;
+
+  static constexpr auto schema() {
+    return std::tuple{field("bytes", &SmemParams::bytes, Unit::kBytes, "SMEM of a core", 64,
+                            static_cast<double>(std::int64_t{1} << 30))};
+  }
+};
+
 /// The DMA engines between HBM and VMEM.
 struct DmaParams {
   std::int64_t engines = 8;
@@ -166,6 +176,7 @@ struct TpuParams {
   double launch_ns = 300;  ///< from the launch to the first bundle, on the device
   CoreParams core;
   VmemParams vmem;
+  SmemParams smem;
   DmaParams dma;
   memory::HbmParams hbm;
   energy::TpuEnergyParams energy;
@@ -177,6 +188,7 @@ struct TpuParams {
                             "from the launch on the device to the first bundle", 0, 1e6),
                       group("core", &T::core, "the TensorCore"),
                       group("vmem", &T::vmem, "vector memory"),
+                      group("smem", &T::smem, "scalar memory"),
                       group("dma", &T::dma, "engines between HBM and VMEM"),
                       group("hbm", &T::hbm, "device memory"),
                       group("energy", &T::energy, "energy per event")};

@@ -125,8 +125,9 @@ double total_ns(const std::string& arguments) {
   const std::string file = temporary("total.json", "");
   const auto r = xpusim(arguments + " --json '" + file + "'");
   EXPECT_EQ(r.exit_code, 0) << r.out << r.err;
+  const json report = json::parse(read_file(file));
   double sum = 0;
-  for (const auto& launch : json::parse(read_file(file))["launches"])
+  for (const auto& launch : report["launches"])
     sum += launch["duration_ns"].get<double>();
   return sum;
 }

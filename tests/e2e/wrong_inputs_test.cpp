@@ -219,5 +219,49 @@ TEST(WrongInput, ATraceOfAnUnknownKind) {
   expect_one_message(run(launch(), "h200", "--trace /tmp/xpusim_e2e.trace"), 2, ".pftrace");
 }
 
+/// A Mosaic kernel of the project with a piece of its text replaced, launched on tensors.
+std::string mosaic(const std::string& kernel, const std::string& from, const std::string& to,
+                   const std::string& tensors, const std::string& args) {
+  std::string text = read_file(XPUSIM_SOURCE_DIR "/workloads/pallas/" + kernel + ".mlir");
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  if (at != std::string::npos) text.replace(at, from.size(), to);
+  const std::string file = temporary("changed.mlir", text);
+  return temporary("mosaic.yaml", "schema: xpusim.workload/1\nname: changed\ntensors:\n" + tensors +
+                                      "launches:\n  - kernel: '" + file + "'\n    args: " + args +
+                                      "\n");
+}
+
+TEST(WrongKernel, AWaitThatNeverEndsNamesItsSemaphoreAndLine) {
+  const auto r = run(mosaic("language/ir/semaphores", "value = 3 : i32", "value = 1 : i32",
+                            "  x: {dtype: f32, shape: [8, 128], init: randn}\n"
+                            "  o: {dtype: f32, shape: [8, 128], init: zeros}\n",
+                            "[x, o]"),
+                     "tpu_v6e");
+  EXPECT_EQ(r.exit_code, 1);
+  EXPECT_THAT(r.err,
+              HasSubstr("kernels.py:216:4: error: deadlock: it waits for 2 of semaphore sem, "
+                        "which holds 1"));
+}
+
+TEST(WrongKernel, OperandsThatDoNotFitSmemAreRefused) {
+  const auto r = run(mosaic("ir/gather_blocks", "", "",
+                            "  index: {dtype: i32, shape: [256], init: zeros}\n"
+                            "  x: {dtype: f32, shape: [8192, 1024], init: randn}\n"
+                            "  o: {dtype: f32, shape: [2048, 1024], init: zeros}\n",
+                            "[index, x, o]"),
+                     "tpu_v3", "--set tpu.smem.bytes='512 B'");
+  EXPECT_EQ(r.exit_code, 1);
+  EXPECT_THAT(r.err, HasSubstr("its operands need 1 KiB of SMEM, the core has 512 B"));
+}
+
+TEST(WrongKernel, WindowsThatDoNotFitVmemAreNamed) {
+  const auto r = run(XPUSIM_SOURCE_DIR "/workloads/pallas/mul_add_relu.yaml", "tpu_v3",
+                     "--set tpu.vmem.bytes='4 MiB'");
+  EXPECT_EQ(r.exit_code, 1);
+  EXPECT_THAT(r.err, HasSubstr("its buffers need 16 MiB of VMEM, the core has 4 MiB; the largest: "
+                               "x_ref 2 x 2 MiB, w_ref 2 x 2 MiB"));
+}
+
 }  // namespace
 }  // namespace xpusim::e2e

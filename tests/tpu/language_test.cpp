@@ -41,6 +41,7 @@ TEST_P(Language, GivesWhatJaxComputed) {
   const Kernel& k = GetParam();
   std::vector<test::TensorSpec> tensors = k.inputs;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
+    tensors[i].name += std::to_string(i);
     tensors[i].init = elements(k.name, "IN" + std::to_string(i));
   }
   tensors.push_back({"out", DType::kF32, k.output, test::zeros()});

@@ -135,7 +135,7 @@ Step wait(Frame& f, const Instruction& in) {
   return f.fail(in,
                 fmt::format("deadlock: it waits for {} B on semaphore {}, but copies of only {} "
                             "B have been started on it",
-                            wanted, in.op->operands[kSemaphore]->name, coming));
+                            wanted, semaphore_name(*in.op->operands[kSemaphore]), coming));
 }
 
 Step perform_wait(Frame& f, const Instruction& in) {

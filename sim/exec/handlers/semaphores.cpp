@@ -61,7 +61,7 @@ Step wait(Frame& f, const Instruction& in) {
   if (held >= wanted) return Step::kEffect;
   return f.fail(in, fmt::format("deadlock: it waits for {} of semaphore {}, which holds {}, and "
                                 "nothing else can signal it",
-                                wanted, in.op->operands[kSemaphore]->name, held));
+                                wanted, semaphore_name(*in.op->operands[kSemaphore]), held));
 }
 
 Step perform_wait(Frame& f, const Instruction& in) {
@@ -87,6 +87,13 @@ Step barrier_semaphore(Frame& f, const Instruction& in) {
 }
 
 }  // namespace
+
+std::string_view semaphore_name(const kernel::Value& semaphore) {
+  const kernel::Value* v = &semaphore;
+  while (v->def && !v->def->operands.empty()) v = v->def->operands[0];  // of slices
+  const std::string_view named = kernel::loc_name(v->loc);
+  return named.empty() ? std::string_view(v->name) : named;
+}
 
 std::int64_t& semaphore_count(Frame& f, std::int64_t key) {
   const auto it = std::find_if(f.semaphores.begin(), f.semaphores.end(),
