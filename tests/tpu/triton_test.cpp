@@ -120,7 +120,7 @@ TEST(Triton, LoadsOfALoopAreUnderWayWhileItMultiplies) {
                      {"b", DType::kBF16, {k, n}, test::randn(2)},
                      {"c", DType::kBF16, {m, n}, test::zeros()}},
                     {m, n, k, k, n, n}, {2, 1, 1}, stages);
-    const auto report = test::run_on(test::params_of("tpu_v5e"), f);
+    const auto report = test::run_on(test::params_of("tpu_v5e", {"tpu.dma.issue=500ns"}), f);
     const auto a = f.values("a"), b = f.values("b"), c = f.values("c");
     for (std::int64_t i = 0; i < m; i += 17) {
       for (std::int64_t j = 0; j < n; j += 13) {
@@ -133,7 +133,7 @@ TEST(Triton, LoadsOfALoopAreUnderWayWhileItMultiplies) {
     EXPECT_EQ(test::ledger_sum(report), report.cycles);
     return report.duration_ns;
   };
-  EXPECT_LT(nanoseconds(4), 0.95 * nanoseconds(2));
+  EXPECT_LT(nanoseconds(4), 0.8 * nanoseconds(2));
 }
 
 TEST(Triton, ATileThatIsStoredTheOtherWayGoesThroughTheXlu) {
@@ -147,6 +147,25 @@ TEST(Triton, ATileThatIsStoredTheOtherWayGoesThroughTheXlu) {
     for (std::size_t c = 0; c < 70; ++c) ASSERT_EQ(out[c * 100 + r], x[r * 70 + c]);
   }
   EXPECT_GE(test::counter(report, "xlu_ops"), 12.0);
+}
+
+TEST(Triton, IntegersAreDividedByAReciprocal) {
+  const std::int64_t n = 4096;
+  LaunchFixture f("workloads/triton/ir/integer_mix_39f81159ad.ttir",
+                  {{"x", DType::kI32, {n}, {}},
+                   {"y", DType::kI32, {n}, {}},
+                   {"out", DType::kI32, {n}, test::zeros()}},
+                  {n}, {4, 1, 1});
+  std::vector<std::int32_t> x(n), y(n);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<std::int32_t>(i * 7919 % 100003);
+    y[i] = static_cast<std::int32_t>(1 + i % 97);
+  }
+  f.memory.write(f.memory.find("x")->address, std::as_bytes(std::span(x)));
+  f.memory.write(f.memory.find("y")->address, std::as_bytes(std::span(y)));
+  const auto report = test::run_on(test::params_of("tpu_v5e"), f);
+  EXPECT_GT(test::counter(report, "eup_ops"), 0.0);
+  EXPECT_EQ(test::ledger_sum(report), report.cycles);
 }
 
 TEST(Triton, AStrideMakesARequestAnElement) {

@@ -13,6 +13,10 @@ using kernel::Value;
 
 bool is_tensor(const Value& v) { return v.type->kind == TypeKind::kTensor; }
 
+bool divides_integers(std::string_view op) {
+  return op == "arith.divsi" || op == "arith.remsi" || op == "arith.divui" || op == "arith.remui";
+}
+
 }  // namespace
 
 TritonFront::TritonFront(const exec::Launch& launch, const exec::Prepared& prepared,
@@ -98,9 +102,13 @@ void TritonFront::op(const Op& o) {
   const bool touches = o.name() == "tt.load" || o.name() == "tt.store" ||
                        o.name() == "tt.atomic_rmw" || o.results.empty();
   if (h && (walks || touches)) return (this->*h)(o);
-  if (o.results.empty() || !values_.is_needed(*o.result()) || is_index(*o.result())) return;
+  const bool wanted = std::any_of(o.results.begin(), o.results.end(), [&](const auto& r) {
+    return values_.is_needed(*r) && !is_index(*r);
+  });
+  if (!wanted) return;
   if (h) return (this->*h)(o);
   if (elementwise_handler(o.name())) return elementwise(o);
+  if (divides_integers(o.name())) return integer_division(o);
   refuse(o, "the vector unit has no code for it");
 }
 
@@ -109,7 +117,8 @@ bool TritonFront::is_index(const Value& v) const {
   return !values_.is_loaded(v) && kernel::is_integer(v.type->dtype);
 }
 
-void TritonFront::elementwise(const Op& o) {
+/// The layout of an element-wise result: that of its operands, if there is one.
+TritonFront::Layout TritonFront::joined_layout(const Op& o) {
   Layout layout = Layout::kUniform;
   for (const Value* v : o.operands) {
     if (is_index(*v)) continue;
@@ -117,7 +126,32 @@ void TritonFront::elementwise(const Op& o) {
     if (own == Layout::kUniform) continue;
     if (layout == Layout::kUniform || own == Layout::kTiled) layout = own;
   }
-  if (layout == Layout::kUniform) layout = natural(*o.result()->type);
+  return layout == Layout::kUniform ? natural(*o.result()->type) : layout;
+}
+
+/// The vector unit has no integer division: a quotient of floats, rounded, and its remainder put
+/// right. (Exact up to 2^24; what larger numbers take beyond it is left out.)
+void TritonFront::integer_division(const Op& o) {
+  const Layout layout = joined_layout(o);
+  const ValueId a = get(*o.operands[0], o, layout), b = get(*o.operands[1], o, layout);
+  const Element e = element(*o.result(), o);
+  const auto real = [&](ValueId v) {
+    return build_.convert(Opcode::kVConvert, e, Element::kF32, v);
+  };
+  const ValueId inverse = build_.compute(Opcode::kVReciprocal, Element::kF32, {real(b)});
+  const ValueId quotient = build_.compute(Opcode::kVMul, Element::kF32, {real(a), inverse});
+  const ValueId whole = build_.convert(Opcode::kVConvert, Element::kF32, e, quotient);
+  const ValueId product = build_.compute(Opcode::kVMul, e, {whole, b});
+  const ValueId rest = build_.compute(Opcode::kVSub, e, {a, product});
+  const ValueId over = build_.compare(Opcode::kVCompare, e, {rest, b});
+  const bool remainder = o.name() == "arith.remsi" || o.name() == "arith.remui";
+  const ValueId right =
+      build_.compute(Opcode::kVSelect, e, {over, remainder ? rest : whole, product});
+  known(*o.result()) = {right, build_.is_uniform(right) ? Layout::kUniform : layout};
+}
+
+void TritonFront::elementwise(const Op& o) {
+  const Layout layout = joined_layout(o);
   std::vector<ValueId> operands;
   for (const Value* v : o.operands) operands.push_back(get(*v, o, layout));
   const Element e = element(*o.result(), o);

@@ -50,6 +50,8 @@ class TritonFront {
   void block(const kernel::Block& block);
   void op(const kernel::Op& op);
   void elementwise(const kernel::Op& op);
+  void integer_division(const kernel::Op& op);
+  Layout joined_layout(const kernel::Op& op);
   void constant(const kernel::Op& op);
   void same(const kernel::Op& op);
   void expand_dims(const kernel::Op& op);
