@@ -150,7 +150,7 @@ struct SmemParams {
 
 /// The DMA engines between HBM and VMEM.
 struct DmaParams {
-  std::int64_t engines = 8;
+  std::int64_t engines = 2;   ///< half of them for each way
   double issue_ns = 60;       ///< descriptor fetch and address generation
   double completion_ns = 60;  ///< last byte to the sync flag seen by the core
   std::int64_t bytes_per_cycle =
@@ -158,15 +158,17 @@ struct DmaParams {
   std::int64_t outstanding = 1024;  ///< messages of up to 512 B in flight an engine
 
   static constexpr auto schema() {
-    return std::tuple{field("engines", &DmaParams::engines, Unit::kCount, "DMA engines", 1, 64),
-                      field("issue", &DmaParams::issue_ns, Unit::kNanoseconds,
-                            "from the core's issue to the first request", 0, 1e5),
-                      field("completion", &DmaParams::completion_ns, Unit::kNanoseconds,
-                            "from the last response to the core's sync flag", 0, 1e5),
-                      field("bandwidth", &DmaParams::bytes_per_cycle, Unit::kBytesPerCycle,
-                            "of one engine", 1, 65536),
-                      field("outstanding", &DmaParams::outstanding, Unit::kCount,
-                            "requests in flight an engine", 1, 65536)};
+    return std::tuple{
+        field("engines", &DmaParams::engines, Unit::kCount,
+              "DMA engines of a core: half of them bring blocks, half take them away", 1, 64),
+        field("issue", &DmaParams::issue_ns, Unit::kNanoseconds,
+              "from the core's issue to the first request", 0, 1e5),
+        field("completion", &DmaParams::completion_ns, Unit::kNanoseconds,
+              "from the last response to the core's sync flag", 0, 1e5),
+        field("bandwidth", &DmaParams::bytes_per_cycle, Unit::kBytesPerCycle, "of one engine", 1,
+              65536),
+        field("outstanding", &DmaParams::outstanding, Unit::kCount, "requests in flight an engine",
+              1, 65536)};
   }
 };
 

@@ -358,7 +358,8 @@ TEST(Trace, ShowsBodiesWaitsTransfersAndWindowsInOrder) {
   EXPECT_GE(sink.slices["tpu.core.issue"], 16);
   EXPECT_EQ(sink.slices["tpu.core.window.x_ref[0]"], 8);
   EXPECT_EQ(sink.slices["tpu.core.window.o_ref[1]"], 8);
-  EXPECT_EQ(sink.slices["tpu.dma[0]"], 4);  // 32 transfers over 8 engines
+  EXPECT_EQ(sink.slices["tpu.dma[0]"], 16);  // one brings blocks,
+  EXPECT_EQ(sink.slices["tpu.dma[1]"], 16);  // the other takes them away
 }
 
 }  // namespace

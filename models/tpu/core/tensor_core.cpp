@@ -208,6 +208,18 @@ void TensorCore::end_loop(const Instruction& i, std::uint32_t line) {
   jump(i.target);
 }
 
+/// Half of the engines bring blocks, in turn, the others take them away: each serves one transfer
+/// after the other, so what is waited for first comes first.
+std::uint32_t TensorCore::engine_for(bool write) {
+  const auto all = static_cast<std::uint32_t>(dma.size());
+  if (all == 1) return 0;
+  const std::uint32_t bring = (all + 1) / 2, count = write ? all - bring : bring;
+  std::uint32_t& next = next_engine_[write];
+  const std::uint32_t engine = (write ? bring : 0) + next;
+  next = (next + 1) % count;
+  return engine;
+}
+
 TensorCore::Next TensorCore::transfer(std::optional<Descriptor> descriptor) {
   if (job_.windows->failed()) {
     halted_ = true;
@@ -221,11 +233,11 @@ TensorCore::Next TensorCore::transfer(std::optional<Descriptor> descriptor) {
                                 window ? job_.windows->name(descriptor->number) : "own copy"));
     if (window) window_begin_[2 * descriptor->number + descriptor->slot] = at_ - 1;
   }
+  const bool write = descriptor->is_write();
   Message m;
   m.kind = kStartDma;
   m.tag = job_.descriptors->add(std::move(*descriptor));
-  dma[next_engine_]->send(m, at_ - 1);
-  next_engine_ = (next_engine_ + 1) % static_cast<std::uint32_t>(dma.size());
+  dma[engine_for(write)]->send(m, at_ - 1);
   return Next::kGoOn;
 }
 

@@ -2,6 +2,7 @@
 
 // The TensorCore: runs a bundle program and starts its DMAs.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -83,6 +84,7 @@ class TensorCore : public sc_core::sc_module, public engine::Component {
   bool may_pass(const Instruction& wait, Cycle now);
   Next enter_loop(std::uint64_t trips, const Instruction& i);
   void end_loop(const Instruction& i, std::uint32_t line);
+  std::uint32_t engine_for(bool write);
   Next transfer(std::optional<Descriptor> descriptor);
   Next run_body();
   Next start_dma(const Instruction& i);
@@ -122,8 +124,8 @@ class TensorCore : public sc_core::sc_module, public engine::Component {
   bool repeats_ = true;        ///< bodies with the same decisions do the same: none starts a DMA
   std::uint32_t no_line_ = 0;  ///< the line of what belongs to none
   std::uint32_t pc_ = 0;
-  std::uint32_t next_engine_ = 0;
-  Cycle at_ = 0;  ///< the next bundle issues here or later
+  std::array<std::uint32_t, 2> next_engine_{};  ///< of those that bring, of those that take away
+  Cycle at_ = 0;                                ///< the next bundle issues here or later
   bool started_ = false, halted_ = false;
   std::string waiting_;
   std::uint64_t stepped_ = 0;
