@@ -184,30 +184,6 @@ TEST(Kernels, DoAddedStepsTakeAsLongAsSteppedOnes) {
   EXPECT_LT(results[1]->stepped_bundles * 2, results[0]->stepped_bundles);
 }
 
-// Steps that decide the same from the same state are added, not stepped: with the same outcome.
-TEST(Kernels, DoAddedStepsTakeAsLongAsSteppedOnes) {
-  const TpuParams params = test::params_of("tpu_v5e");
-  std::optional<SimulationResult> results[2];
-  for (bool leap : {false, true}) {
-    LaunchFixture f(pallas("matmul_1024_b128x128x128"),
-                    {{"x", DType::kBF16, {1024, 1024}, test::zeros()},
-                     {"y", DType::kBF16, {1024, 1024}, test::zeros()},
-                     {"o", DType::kBF16, {1024, 1024}, test::zeros()}});
-    auto ready = prepare_mosaic(f.launch, f.memory, params, false);
-    ASSERT_TRUE(ready) << ready.error().str();
-    std::vector<CoreWork> work;
-    for (const auto& core : ready->cores) work.push_back({core.windows.get(), core.body.get()});
-    SimulationOptions options;
-    options.leap = leap;
-    auto result = simulate(params, ready->program, work, options);
-    ASSERT_TRUE(result) << result.error().str();
-    results[leap] = std::move(*result);
-  }
-  EXPECT_EQ(results[0]->cycles, results[1]->cycles);
-  EXPECT_EQ(results[0]->activity, results[1]->activity);
-  EXPECT_LT(results[1]->stepped_bundles * 2, results[0]->stepped_bundles);
-}
-
 TEST(Kernels, DoesAnInt8ProductGiveTheRightValues) {
   const auto integers = [](std::uint64_t seed) {
     exec::Init init;
