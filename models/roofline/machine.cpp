@@ -84,7 +84,7 @@ std::map<std::string, double> bound(const run::LaunchReport& report, const run::
     if (work > 0 && per_second > 0) limits[name] = work / per_second * kNsPerSecond;
   };
   add("vector flops", report.flops - report.tensor_flops, peaks.flops_per_s);
-  add("matrix flops", report.tensor_flops, peaks.tensor_flops_per_s);
+  add("matrix flops", report.tensor_flops / report.tensor_speed, peaks.tensor_flops_per_s);
   add("HBM bandwidth", report.compulsory_bytes, peaks.hbm_bytes_per_s);
   return limits;
 }

@@ -97,6 +97,15 @@ void add_energy(run::LaunchReport& report, const TpuParams& params, const Simula
   }
 }
 
+/// The rows that went in at once, against as many of bf16.
+double tensor_speed(const MatrixParams& mxu, const Activity& a) {
+  const auto wide = static_cast<double>(a.matrix(MatrixWork::kRows) * kSublanes);
+  const auto narrow = static_cast<double>(a.matrix(MatrixWork::kRows8Bit) * 4 * kSublanes);
+  if (narrow == 0) return 1;
+  return (wide + narrow) / (wide + narrow * static_cast<double>(mxu.rows_per_cycle) /
+                                       static_cast<double>(mxu.rows_per_cycle_8bit));
+}
+
 }  // namespace
 
 run::LaunchReport make_report(const exec::Launch& launch, const TpuParams& params,
@@ -113,6 +122,7 @@ run::LaunchReport make_report(const exec::Launch& launch, const TpuParams& param
       static_cast<double>(sum(ready, [](const auto& core) { return core.body->counts().flops; }));
   report.tensor_flops = static_cast<double>(
       sum(ready, [](const auto& core) { return core.body->counts().dot_flops; }));
+  report.tensor_speed = tensor_speed(params.core.mxu, r.activity);
   WindowSet::TensorTraffic tensors;
   for (const auto& core : ready.cores) core.windows->add_traffic(tensors);
   report.compulsory_bytes = static_cast<double>(compulsory_bytes(tensors));

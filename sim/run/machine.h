@@ -63,6 +63,7 @@ struct LaunchReport {
   /// The roofline's memory traffic.
   double compulsory_bytes = 0;
   double tensor_flops = 0;  ///< the part of flops that dots did, on the matrix units
+  double tensor_speed = 1;  ///< how much faster those may be than dense bf16: 8-bit numbers
   std::vector<std::pair<std::string, Figure>> counters;  ///< names of the cases files
   std::vector<LedgerEntry> ledger;
   std::vector<LineEntry> lines;
