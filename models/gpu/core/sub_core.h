@@ -97,7 +97,7 @@ class SubCore {
   /// Gives warp `in_block` of a block a slot; it may issue from `start` on.
   void start_warp(std::uint32_t block, std::uint32_t in_block, std::uint32_t age,
                   std::uint32_t start, std::uint32_t now);
-  /// The block's warps have all exited and its stores are performed: their slots are free.
+  /// The block's warps have all exited: their slots are free.
   void free_block(std::uint32_t block);
 
   /// Brings what tick() will touch of itself and its first `warps` slots into the host's cache.
