@@ -10,11 +10,11 @@
 
 namespace xpusim::tpu {
 
-/// A TPU: compiles a Pallas kernel (Mosaic text), or a Triton kernel whose tiles are affine in the
-/// program's number, to VLIW bundles and windows, and runs it cycle by cycle on TensorCores with
-/// DMA engines and one HBM. Several cores share a grid's parallel dimension, as a megacore does.
-/// Not modelled: the matrix units, SparseCores, ICI, signals between cores, conflicts in VMEM
-/// between vector accesses and DMA, instruction fetch, throttling.
+/// A TPU: compiles a Pallas kernel (Mosaic text) or a Triton kernel (TTIR) to VLIW bundles, windows
+/// and DMAs, and runs it cycle by cycle on TensorCores with DMA engines and one HBM. Several cores
+/// share a grid's parallel dimension, as a megacore does. Not modelled: SparseCores, ICI, signals
+/// between cores, CMEM, conflicts in VMEM between vector accesses and DMA, instruction fetch,
+/// throttling.
 class Machine : public run::Machine {
  public:
   Machine(std::string name, const TpuParams& params, std::optional<double> dollars_per_hour);
