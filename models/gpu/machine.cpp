@@ -9,6 +9,7 @@
 
 #include "models/gpu/compiler/compiler.h"
 #include "models/gpu/compiler/passes/passes.h"
+#include "models/gpu/compiler/warp_groups.h"
 #include "models/gpu/core/block_execution.h"
 #include "models/gpu/core/chip.h"
 #include "models/gpu/core/recording.h"
@@ -198,6 +199,8 @@ std::vector<std::string> Machine::unsupported(const kernel::Module& module) cons
   }
   const kernel::Function* kernel = module.kernel();
   if (kernel == nullptr) return {};
+  if (auto groups = WarpGroups::make(module, *kernel); !groups)
+    return {groups.error().list().front().str()};
   const auto not_lowered = unsupported_ops(module);
   const std::set<std::string> missing(not_lowered.begin(), not_lowered.end());
   std::set<std::string> seen;

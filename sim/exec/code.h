@@ -19,6 +19,7 @@ enum class Step : std::uint8_t {
   kNext,    ///< go on with the next instruction
   kJump,    ///< go on at Instruction::target
   kEffect,  ///< stop: the rest of this instruction takes place in perform()
+  kWait,    ///< not yet: the same instruction again once other warps have gone on
   kDone,
   kFail,  ///< Frame::error says why
 };

@@ -240,6 +240,7 @@ void CodeBuilder::op(const Op& o) {
   if (name == "scf.while") return while_loop(o);
   if (name == "scf.if") return if_else(o);
   if (name == "tt.call" || name == "func.call") return call(o);
+  if (name == "ttg.warp_specialize") return warp_specialize(o);
   if (name == "tpu.region" || name == "tpu.trace") return inline_region(o);
   if (name == "tt.return" || name == "func.return") return function_return(o);
   branch(o);

@@ -55,6 +55,7 @@ class CodeBuilder {
   void while_loop(const Op& o);
   void if_else(const Op& o);
   void inline_region(const Op& o);
+  void warp_specialize(const Op& o);
   void branch(const Op& o);
   void call(const Op& o);
   void function_return(const Op& o);

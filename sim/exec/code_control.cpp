@@ -124,6 +124,38 @@ void CodeBuilder::inline_region(const Op& o) {
   }
 }
 
+/// ttg.warp_specialize: partitions are warps of their own, which share the values that they capture
+/// with the default region's; what comes after waits for all of them.
+void CodeBuilder::warp_specialize(const Op& o) {
+  std::vector<std::uint32_t> results;
+  for (const auto& r : o.results) results.push_back(define(*r));
+  std::vector<std::size_t> forks;
+  for (std::size_t k = 1; k < o.regions.size(); ++k) forks.push_back(emit(make(o, fork_warps)));
+  const auto code = [&](const Region& r) {
+    if (r.blocks.size() != 1) problem(o, "ttg.warp_specialize needs regions of one block");
+    for (const auto& inner : r.blocks.front()->ops) {
+      if (inner->name() == "ttg.warp_yield") {
+        emit_copies(o, slots_of(inner->operands), results);
+      } else if (inner->name() != "ttg.warp_return") {
+        op(*inner);
+      }
+    }
+  };
+  code(*o.regions[0]);
+  emit(make(o, join_warps));
+  const std::size_t over = emit(make(o, jump));
+  for (std::size_t k = 1; k < o.regions.size(); ++k) {
+    land(forks[k - 1]);
+    const auto& args = o.regions[k]->blocks.front()->args;
+    for (std::size_t n = 0; n < args.size(); ++n) {
+      code_->slot_of[args[n].get()] = slot(*o.operands[n]);
+    }
+    code(*o.regions[k]);
+    emit(make(o, finish));
+  }
+  land(over);
+}
+
 void CodeBuilder::branch(const Op& o) {
   const bool conditional = o.name() == "cf.cond_br";
   std::size_t next = 0, tested = 0;

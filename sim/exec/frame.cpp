@@ -74,42 +74,111 @@ void Frame::start() {
   trace.reset(code->sites.size());
   error = {};
   pc = 0;
+  strands.assign(1, {});
+  strand = {};
+  running = 0;
 }
 
 void Frame::start_block() {
   copies.clear();
-  open_group = 0;
-  bulk_stores = 0;
   barriers.clear();
   tensor_maps.clear();
   start();
 }
 
-Interpreter::State Frame::advance() {
-  if (!error.message.empty()) return Interpreter::State::kFailed;
-  while (true) {
+/// Runs the present warps until they stop. Whether they have done anything.
+bool Frame::run_strand() {
+  for (bool moved = false;; moved = true) {
     const Instruction& in = body[pc];
-    switch (in.run(*this, in)) {
-      case Step::kNext:
-        ++pc;
-        break;
-      case Step::kJump:
-        pc = in.target;
-        break;
-      case Step::kEffect:
-        return Interpreter::State::kAtEffect;
-      case Step::kDone:
-        return Interpreter::State::kDone;
-      case Step::kFail:
-        return Interpreter::State::kFailed;
+    strand.stopped = in.run(*this, in);
+    if (strand.stopped == Step::kNext) {
+      ++pc;
+    } else if (strand.stopped == Step::kJump) {
+      pc = in.target;
+    } else {
+      return moved || strand.stopped != Step::kWait;
     }
   }
+}
+
+void Frame::switch_to(std::uint32_t next) {
+  if (next == running) return;
+  strand.pc = pc;
+  strands[running] = strand;
+  strand = strands[next];
+  pc = strand.pc;
+  running = next;
+}
+
+/// Goes on with the next warps that can; those that wait are tried again once others have run.
+bool Frame::pick_strand() {
+  const auto count = static_cast<std::uint32_t>(strands.size());
+  strands[running].stopped = strand.stopped;
+  for (std::uint32_t n = 1; n <= count; ++n) {
+    const std::uint32_t next = (running + n) % count;
+    if (strands[next].stopped != Step::kNext) continue;
+    switch_to(next);
+    return true;
+  }
+  return false;
+}
+
+Interpreter::State Frame::advance() {
+  if (!error.message.empty()) return Interpreter::State::kFailed;
+  do {
+    const bool moved = run_strand();
+    if (strand.stopped == Step::kFail) return Interpreter::State::kFailed;
+    for (Strand& other : strands) {
+      if (moved && other.stopped == Step::kWait) other.stopped = Step::kNext;
+    }
+  } while (pick_strand());
+  std::uint32_t waits = ~0u;
+  for (std::uint32_t n = 0; n < strands.size(); ++n) {
+    if (strands[n].stopped == Step::kWait) waits = n;
+    if (strands[n].stopped != Step::kEffect) continue;
+    switch_to(n);
+    return Interpreter::State::kAtEffect;
+  }
+  return waits == ~0u ? Interpreter::State::kDone : deadlock();
+}
+
+/// All warps that are left wait for one another.
+Interpreter::State Frame::deadlock() {
+  std::string others;
+  const Instruction* first = nullptr;
+  for (std::uint32_t n = 0; n < strands.size(); ++n) {
+    if (strands[n].stopped != Step::kWait) continue;
+    const Instruction& in = body[n == running ? pc : strands[n].pc];
+    if (in.op->name() == "ttg.warp_specialize") continue;  // waits for the others
+    if (first != nullptr) {
+      others += others.empty() ? "; so does line " : ", line ";
+      others += std::to_string(in.op->line().line);
+    } else {
+      first = &in;
+    }
+  }
+  fail(*first, "deadlock: waits for a phase of the mbarrier that nothing completes" + others);
+  return Interpreter::State::kFailed;
 }
 
 void Frame::perform() {
   const Instruction& in = body[pc];
   if (in.perform) in.perform(*this, in);  // a failure is found by the next advance()
   ++pc;
+  strand.stopped = strands[running].stopped = Step::kNext;
+}
+
+void Frame::add_strand(std::uint32_t first) {
+  const auto base = static_cast<std::int64_t>(strands.size()) * kStrandGroups;
+  strands.push_back({first, Step::kNext, base, base});
+}
+
+bool Frame::join_strands() {
+  for (std::size_t n = 1; n < strands.size(); ++n) {
+    if (strands[n].stopped != Step::kDone) return false;
+  }
+  strands.resize(1);
+  return true;
 }
 
 void count_elementwise(Frame& f, const Instruction& in) {

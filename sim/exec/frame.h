@@ -54,8 +54,16 @@ struct Frame {
   std::uint64_t random_index = 0;     ///< elements drawn since the seed
   bool random_seeded = false;
   std::vector<std::int64_t> bounds;  ///< of a Mosaic kernel's grid, where the text leaves it open
-  std::int64_t open_group = 0;       ///< groups of copies committed so far
-  std::int64_t bulk_stores = 0;      ///< copies by TMA from shared memory begun so far
+  /// Warps that run code of their own (ttg.warp_specialize): all but one stand still meanwhile.
+  struct Strand {
+    std::uint32_t pc = 0;
+    Step stopped = Step::kNext;    ///< why it does not run: kEffect, kWait, kDone
+    std::int64_t open_group = 0;   ///< groups of copies committed so far
+    std::int64_t bulk_stores = 0;  ///< copies by TMA from shared memory begun so far
+  };
+  std::vector<Strand> strands;       ///< the block's own warps first
+  std::uint32_t running = 0;         ///< whose state `strand` and `pc` are
+  Strand strand;                     ///< but for its pc
   std::vector<std::uint32_t> hints;  ///< the allocation that a site touched last
   BlockTrace trace;
   WorkCounts counts;
@@ -79,7 +87,19 @@ struct Frame {
   void start_block();  ///< start(), with nothing left of the block before but the storage
   Interpreter::State advance();
   void perform();
+  /// More warps, which begin at an instruction.
+  void add_strand(std::uint32_t first);
+  /// Whether all warps but the block's own have ended; these are forgotten then.
+  bool join_strands();
+  /// Groups of copies are numbered by the warps that commit them.
+  static constexpr std::int64_t kStrandGroups = std::int64_t{1} << 40;
   const kernel::Op* effect() const { return body[pc].op; }
+
+ private:
+  bool run_strand();
+  bool pick_strand();
+  void switch_to(std::uint32_t next);
+  Interpreter::State deadlock();
 };
 
 /// Counts the floating-point work of an element-wise op and passes on how much of it is not masked.

@@ -58,6 +58,7 @@ class Dependences {
   void while_loop(const Op& op);
   void branch(const Op& op);
   void call(const Op& op);
+  void warp_specialize(const Op& op);
   void effect(const Op& op);
 
   const kernel::Module& module_;
@@ -123,6 +124,16 @@ void Dependences::call(const Op& op) {
   }
 }
 
+/// What partitions capture stands for the same; the results are what the default region yields.
+void Dependences::warp_specialize(const Op& op) {
+  for (std::size_t r = 1; r < op.regions.size(); ++r) {
+    const auto& args = op.regions[r]->blocks.front()->args;
+    for (std::size_t k = 0; k < args.size(); ++k) depends(args[k].get(), op.operands[k]);
+  }
+  const Op& yield = terminator(*op.regions[0]);
+  for (std::size_t k = 0; k < op.results.size(); ++k) depends(op.result(k), yield.operands[k]);
+}
+
 bool writes_memdesc(const Op& op) {
   const auto is_memdesc = [](const auto& v) { return v->type->kind == kernel::TypeKind::kMemDesc; };
   return std::any_of(op.operands.begin(), op.operands.end(), is_memdesc) ||
@@ -168,6 +179,7 @@ void Dependences::visit(const Op& op) {
   if (name == "scf.for") return loop(op);
   if (name == "scf.while") return while_loop(op);
   if (name == "tt.call" || name == "func.call") return call(op);
+  if (name == "ttg.warp_specialize") return warp_specialize(op);
   if (!op.successors.empty()) return branch(op);
   constexpr std::uint32_t kMemory = kernel::kReadsGlobal | kernel::kWritesGlobal |
                                     kernel::kReadsShared | kernel::kWritesShared | kernel::kAtomic |

@@ -207,14 +207,5 @@ TEST(LowerTma, ATensorMapIsWrittenFieldByField) {
   EXPECT_EQ(n["UTMALDG.2D"], 1);
 }
 
-TEST(LowerTma, SpecialisedWarpsAreRefusedByName) {
-  const auto program = test::compile_text(
-      kernel_text("    ttg.warp_specialize()\n    default {\n      ttg.warp_yield\n    }\n"
-                  "    partition0() num_warps(4) {\n      ttg.warp_return\n    } : () -> ()\n"));
-  ASSERT_FALSE(program);
-  EXPECT_THAT(program.error().str(),
-              testing::HasSubstr("'ttg.warp_specialize' is not yet lowered"));
-}
-
 }  // namespace
 }  // namespace xpusim::gpu

@@ -97,6 +97,72 @@ TEST(SubCore, ArrivalsAtBarriersAreCountedOneAfterAnother) {
   EXPECT_EQ(rig.sub(0).warp_cycles(), 29u + 30u);
 }
 
+/// Two groups of two warps: the first runs `first`, the second `second`.
+Program two_groups(std::vector<Instruction> first, std::vector<Instruction> second) {
+  Instruction part = op(Opcode::kBra);
+  part.branch = Branch::kToGroup;
+  std::vector<Instruction> code{part};
+  code.insert(code.end(), first.begin(), first.end());
+  code.push_back(op(Opcode::kExit));
+  const auto begin = static_cast<int>(code.size());
+  code.insert(code.end(), second.begin(), second.end());
+  Program p = program(std::move(code), 4);
+  p.groups = {{0, 2, 16, 0}, {2, 2, 16, begin}};
+  return p;
+}
+
+Instruction meet(int barrier, int warps) {
+  Instruction in = op(Opcode::kBar);
+  in.barrier = static_cast<std::uint8_t>(barrier);
+  in.meeting = static_cast<std::uint8_t>(warps);
+  return in;
+}
+
+TEST(SubCore, ANamedBarrierCountsItsOwnWarpsOnly) {
+  Rig rig(two_groups({meet(0, 2)}, {op(Opcode::kAlu, 9), meet(2, 2), meet(1, 0)}));
+  rig.launch.warp_interval = 10;
+  rig.params.mio.barrier_latency = 30;
+  rig.params.mio.barrier_interval = 0;
+  rig.params.fetch.branch_latency = 5;
+  rig.run();
+  // Warps 0 and 1 meet at 1 and 11, and go on at 41 to their exit: they do not wait for the others.
+  EXPECT_EQ(rig.sub(0).warp_cycles(), 42u);
+  EXPECT_EQ(rig.sub(1).warp_cycles(), 42u);
+  // Warps 2 and 3 begin at 20 and 30, branch for 5 cycles, compute for 9, meet at 34 and 44 until
+  // 74, and then all that are left, themselves, until 104.
+  EXPECT_EQ(rig.sub(2).warp_cycles(), 105u);
+  EXPECT_EQ(rig.sub(3).warp_cycles(), 105u);
+  EXPECT_EQ(rig.sub(2).warp_stall(Stall::kBarrier), 39u + 29u);
+}
+
+TEST(SubCore, AWarpWaitsForRegistersUntilOthersHaveGivenThemUp) {
+  const auto registers = [](int n) {
+    Instruction in = op(Opcode::kSetMaxReg);
+    in.width = static_cast<std::uint16_t>(n);
+    return in;
+  };
+  // Each warp of the first group wants 8 more, each of the second gives up 8.
+  Rig rig(two_groups({registers(24)}, {op(Opcode::kAlu, 50), registers(8)}));
+  rig.params.fetch.branch_latency = 5;
+  rig.run();
+  // The others come at 5, give up at 55; from 56 there are enough.
+  EXPECT_EQ(rig.sub(0).warp_cycles(), 57u);
+  EXPECT_EQ(rig.sub(2).warp_cycles(), 57u);
+  EXPECT_EQ(rig.sub(0).warp_stall(Stall::kWarpgroup), 54u);
+}
+
+TEST(SubCore, WarpsOfAGroupAreNumberedByThemselvesForTheirAccesses) {
+  Instruction load = op(Opcode::kLdg);
+  load.site = 0;
+  load.sets = 0;
+  Program p = two_groups({}, {load});
+  p.sites.push_back(row_layout(2));
+  Rig rig(std::move(p));
+  rig.source.write = [](BlockRun& run) { run.trace.add_access(0) = row_access(4096, 64); };
+  rig.run();
+  EXPECT_EQ(rig.memory->sent.size(), 2u);  // a line a warp: 64 elements of 4 bytes
+}
+
 TEST(SubCore, AnExitedWarpIsNotWaitedForAtABarrier) {
   // Warp 1's half of the site is masked off, so it leaves at the guarded exit.
   Instruction leave = op(Opcode::kExit);

@@ -67,7 +67,17 @@ Program small_program() {
   Instruction exit;
   exit.op = Opcode::kExit;
   exit.mnemonic = "EXIT";
-  p.code = {load, store, branch, exit};
+  Instruction part;
+  part.op = Opcode::kBra;
+  part.mnemonic = "BRA";
+  part.branch = Branch::kToGroup;
+  Instruction meet;
+  meet.op = Opcode::kBar;
+  meet.mnemonic = "BAR.SYNC";
+  meet.barrier = 15;
+  meet.meeting = 2;
+  p.code = {load, store, branch, part, meet, exit};
+  p.groups = {{0, 1, 16, 0}, {1, 1, 24, 4}};
   return p;
 }
 
@@ -79,6 +89,7 @@ TEST(ProgramText, APrintedProgramReadsBackTheSame) {
   EXPECT_EQ(q->code, p.code);
   EXPECT_EQ(q->sites, p.sites);
   EXPECT_EQ(q->shared_lanes, p.shared_lanes);
+  EXPECT_EQ(q->groups, p.groups);
   EXPECT_EQ(print(*q), print(p));
 }
 
@@ -122,6 +133,19 @@ TEST(ProgramText, MistakesAreNamedWhereTheyStand) {
             "p.warp:3:1: error: a branch to nowhere");
   EXPECT_EQ(first_error("  0: [B------:R-:W-:S99] fma FADD\n"),
             "p.warp:3:22: error: expected a stall count, a number from 0 to 63");
+}
+
+TEST(ProgramText, GroupsAreTheWarpsOneAfterAnother) {
+  for (const std::string second : {"first=2 warps=1", "first=1 warps=2"}) {
+    const auto p = parse_program(
+        "schema: xpusim.warp_program/1\nwarps: 2\ngroups:\n"
+        "  0: first=0 warps=1 registers=16 begin=0\n  1: " +
+            second + " registers=16 begin=0\ncode:\n  0: [B------:R-:W-:S01] exit EXIT\n",
+        "p.warp");
+    ASSERT_FALSE(p);
+    EXPECT_EQ(p.error().list()[0].str(),
+              "p.warp:1:1: error: the groups are not the block's warps, one after another");
+  }
 }
 
 TEST(ProgramText, ATextWithoutSchemaIsRefused) {

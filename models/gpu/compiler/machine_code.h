@@ -50,6 +50,7 @@ struct MachineInstruction {
   MemoryEffect effect = MemoryEffect::kNone;
   Branch branch = Branch::kAlways;
   std::uint8_t active_warps = 0, active_lanes = 0;
+  std::uint8_t barrier = 0, meeting = 0;  ///< as in Instruction
   std::uint16_t vector = 0, width = 0, copy = 0;
   std::uint32_t site = kNoSite;
   std::uint32_t line = 0;

@@ -15,6 +15,7 @@ constexpr std::uint32_t kMaxIndex = 0xfffe;
 constexpr std::uint32_t kWavefrontBytes = 128;  // what shared memory moves in one pass
 constexpr std::uint16_t kBypassBytes = 16;      // a lane of cp.async.cg; less: cp.async.ca
 constexpr std::uint16_t kWordBytes = 4;
+constexpr int kRegisterUnit = 8;  // of a thread: warps get 256 at a time
 
 struct Class {
   Port port;
@@ -88,6 +89,8 @@ Class class_of(Opcode op) {
       return {Port::kMio, Action::kPhaseArrive};
     case Opcode::kSyncsWait:
       return {Port::kMio, Action::kPhaseWait};
+    case Opcode::kSetMaxReg:
+      return {Port::kUniform, Action::kSetRegisters};
     case Opcode::kNop:
     case Opcode::kCount:
       break;
@@ -132,6 +135,13 @@ void set_async_fields(const Instruction& in, const TensorParams& tensor, IssueWo
     case Action::kBoxCopy:
     case Action::kPhaseArrive:
       w.vector = in.active_warps;
+      break;
+    case Action::kBarrier:
+      w.vector = in.meeting;
+      w.target = in.barrier;
+      break;
+    case Action::kSetRegisters:
+      w.target = in.width;
       break;
     case Action::kMatrix:
       w.vector = static_cast<std::uint16_t>(tensor_cycles(tensor, in.op, in.mma));
@@ -205,11 +215,12 @@ std::string async_problem(const Program& p, const Instruction& in, const TensorP
 
 /// What is wrong with an instruction, or "".
 std::string problem(const Program& p, const Instruction& in) {
-  const bool needs_site =
-      is_global(class_of(in.op).action) || (in.op == Opcode::kBra && in.branch != Branch::kAlways);
+  const bool by_trace = in.branch != Branch::kAlways && in.branch != Branch::kToGroup;
+  const bool needs_site = is_global(class_of(in.op).action) || (in.op == Opcode::kBra && by_trace);
+  if (in.barrier >= kBarriersOfBlock) return "names a barrier that a block does not have";
   if (needs_site && in.site == kNoSite) return "needs a site";
   if (in.site != kNoSite && in.site >= kMaxIndex) return "has a site number beyond 65,534";
-  if (in.op == Opcode::kBra &&
+  if (in.op == Opcode::kBra && in.branch != Branch::kToGroup &&
       (in.target < 0 || static_cast<std::size_t>(in.target) >= p.code.size())) {
     return "jumps outside the program";
   }
@@ -221,6 +232,20 @@ std::string problem(const Program& p, const Instruction& in) {
   }
   if (in.line >= kMaxIndex) return "has a line number beyond 65,534";
   return "";
+}
+
+/// What code each warp runs, and its number among those that run the same.
+std::vector<KernelImage::WarpPlace> places_of_warps(const Program& p) {
+  std::vector<KernelImage::WarpPlace> places;
+  std::vector<WarpRange> groups = p.groups;
+  if (groups.empty()) groups.push_back({0, std::max(1, p.num_warps)});
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    for (int n = 0; n < groups[g].warps; ++n) {
+      places.push_back({static_cast<std::uint8_t>(g), static_cast<std::uint8_t>(n),
+                        static_cast<std::uint16_t>(groups[g].begin)});
+    }
+  }
+  return places;
 }
 
 void mark_last_of_sites(const Program& p, std::vector<IssueWord>& code) {
@@ -244,6 +269,9 @@ Expected<KernelImage> decode(const Program& program, const TensorParams& tensor)
   }
   KernelImage image;
   image.warps_of_block = static_cast<std::uint32_t>(std::max(1, program.num_warps));
+  image.warps = places_of_warps(program);
+  image.registers = static_cast<std::uint16_t>((program.registers_per_thread + kRegisterUnit - 1) /
+                                               kRegisterUnit * kRegisterUnit);
   image.line_count = static_cast<std::uint32_t>(std::max<std::size_t>(program.lines.size(), 1));
   std::uint32_t sites = static_cast<std::uint32_t>(program.sites.size());
   for (std::size_t pc = 0; pc < program.code.size(); ++pc) {

@@ -49,13 +49,14 @@ enum class Action : std::uint8_t {
   kMatrix,      ///< mma.sync
   kWgmma,
   kWgArrive,
-  kWgWait,       ///< WARPGROUP.DEPBAR.LE
-  kFence,        ///< FENCE.VIEW.ASYNC
-  kBoxCopy,      ///< UTMALDG, UTMASTG, UTMAREDG
-  kBoxWait,      ///< UTMACMDFLUSH and its DEPBAR
-  kPhaseArrive,  ///< SYNCS that arrives at an mbarrier (with a site), or does something else to it
-  kPhaseWait,    ///< SYNCS that waits for an mbarrier's phase
-  kInvalidate,   ///< CCTL.IVALL: the L1 forgets its lines
+  kWgWait,        ///< WARPGROUP.DEPBAR.LE
+  kFence,         ///< FENCE.VIEW.ASYNC
+  kBoxCopy,       ///< UTMALDG, UTMASTG, UTMAREDG
+  kBoxWait,       ///< UTMACMDFLUSH and its DEPBAR
+  kPhaseArrive,   ///< SYNCS that arrives at an mbarrier (with a site), or does something else to it
+  kPhaseWait,     ///< SYNCS that waits for an mbarrier's phase
+  kInvalidate,    ///< CCTL.IVALL: the L1 forgets its lines
+  kSetRegisters,  ///< USETMAXREG
   kBranch,
   kExit,
 };
@@ -83,10 +84,10 @@ struct IssueWord {
   bool a_in_shared : 1 = false;   ///< kWgmma
   std::uint16_t site = 0xffff;
   /// kMio, kBoxCopy, kPhaseArrive: the number of warps that really act (0: all). kMatrix, kWgmma:
-  /// cycles on the core.
+  /// cycles on the core. kBarrier: the number of warps that meet (0: all).
   std::uint16_t vector = 0;
   /// Of a branch; of an access: its copy's number. kWgmma: bytes of shared memory that it reads.
-  /// kMatrix: cycles to its result.
+  /// kMatrix: cycles to its result. kBarrier: its number. kSetRegisters: of a thread.
   std::uint16_t target = 0;
   std::uint16_t line = 0;
 };
@@ -104,7 +105,13 @@ struct KernelImage {
   std::vector<std::uint32_t> copies;  ///< by site
   std::uint32_t site_count = 0, line_count = 0;
   std::uint32_t warps_of_block = 0;
-  bool is_async = false;  ///< has asynchronous copies or wgmma: these share the data stage
+  struct WarpPlace {
+    std::uint8_t group = 0, number = 0;  ///< of the warp in it
+    std::uint16_t begin = 0;             ///< instruction of the group's code
+  };
+  std::vector<WarpPlace> warps;  ///< by number in the block
+  std::uint16_t registers = 0;   ///< that a thread gets at launch
+  bool is_async = false;         ///< has asynchronous copies or wgmma: these share the data stage
 };
 
 /// Fails when a program does not fit the issue word (65,535 instructions, sites, lines), jumps

@@ -183,6 +183,22 @@ void put_energy(const GpuParams& params, const PipeTotals& by_pipe, const Tensor
   }
 }
 
+/// Whether code names registers beyond those that its warps have.
+bool spills(const Program& program) {
+  std::vector<WarpRange> groups = program.groups;
+  if (groups.empty()) groups.push_back({0, program.num_warps, program.registers_per_thread, 0});
+  std::sort(groups.begin(), groups.end(),
+            [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  std::size_t group = 0;
+  for (std::size_t pc = 0; pc < program.code.size(); ++pc) {
+    while (group + 1 < groups.size() && static_cast<int>(pc) >= groups[group + 1].begin) ++group;
+    const auto& to = program.code[pc].dst;
+    const int has = groups[group].registers;
+    if (std::any_of(to.begin(), to.end(), [&](auto r) { return r >= has; })) return true;
+  }
+  return false;
+}
+
 /// What this launch met and the model leaves out; the classes' comments say more.
 void put_notes(const Program& program, run::LaunchReport& report) {
   auto& notes = report.notes;
@@ -194,11 +210,7 @@ void put_notes(const Program& program, run::LaunchReport& report) {
   if (has(program, {Opcode::kUtma})) {
     notes.emplace_back("which TMA descriptors an SM holds, and bank conflicts of TMA");
   }
-  const bool spills = std::any_of(program.code.begin(), program.code.end(), [&](const auto& in) {
-    return std::any_of(in.dst.begin(), in.dst.end(),
-                       [&](auto r) { return r >= program.registers_per_thread; });
-  });
-  if (spills) notes.emplace_back("registers that spill to local memory");
+  if (spills(program)) notes.emplace_back("registers that spill to local memory");
   const bool unknown = std::any_of(program.code.begin(), program.code.end(), [](const auto& in) {
     const bool moves = in.op == Opcode::kLds || in.op == Opcode::kSts;
     return moves && in.width > 0 && in.shared_lanes == kNoLanes;

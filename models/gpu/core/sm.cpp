@@ -153,7 +153,9 @@ void Sm::start_block(std::uint64_t index, std::uint32_t now) {
   block.sequence = sequence_++;
   block.begun = now;
   block.warps_left = shared_.image.warps_of_block;
-  block.at_barrier = 0;
+  block.barriers.fill({});
+  block.registers = 0;
+  block.at_registers = 0;
   block.at_arrive.fill(0);
   block.at_phase = 0;
   block.phases.clear();

@@ -68,6 +68,8 @@ void SubCore::start_warp(std::uint32_t block, std::uint32_t in_block, std::uint3
   v.in_use = true;
   v.block = static_cast<std::uint8_t>(block);
   v.in_block = static_cast<std::uint8_t>(in_block);
+  v.in_group = sm_.image.warps[in_block].number;
+  v.registers = sm_.image.registers;
   v.last = v.start = now;
   age_[w] = age;
   if (!async_.empty()) {
@@ -283,14 +285,18 @@ void SubCore::issue(std::uint32_t w, std::uint32_t now) {
       break;
     case Action::kBranch:
       if (!branch_taken(w, in)) break;
-      target = in.target;
+      target = in.branch == Branch::kToGroup ? sm_.image.warps[v.in_block].begin : in.target;
       next = now + std::max<std::uint32_t>(in.stall, cycles(sm_.params.fetch.branch_latency));
       why = Stall::kBranch;
       v.entered_line = true;
       break;
     case Action::kBarrier:
       v.pc = static_cast<std::uint16_t>(target);
-      arrive(w, now);
+      arrive(w, in, now);
+      return;
+    case Action::kSetRegisters:
+      v.pc = static_cast<std::uint16_t>(target);
+      set_registers(w, in, now);
       return;
     case Action::kMembar:
       v.pc = static_cast<std::uint16_t>(target);
@@ -377,7 +383,7 @@ const char* SubCore::waiting_for() const {
       case Wait::kScoreboard:
         return "a warp waits for a scoreboard";
       case Wait::kBarrier:
-        return "a warp waits at a block barrier";
+        return "a warp waits at a barrier";
       case Wait::kMembar:
         return "a warp waits for its stores";
       case Wait::kWarpgroup:
@@ -388,6 +394,8 @@ const char* SubCore::waiting_for() const {
         return "a warp waits for its copies by TMA";
       case Wait::kPhase:
         return "a warp waits for an mbarrier";
+      case Wait::kRegisters:
+        return "a warp waits for registers that others give up";
       default:
         break;
     }

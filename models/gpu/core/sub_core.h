@@ -40,9 +40,16 @@ struct ResidentBlock {
   std::uint32_t sequence = 0;    ///< of the SM's blocks
   std::uint32_t begun = 0;       ///< cycle
   std::uint32_t warps_left = 0;  ///< that have not exited
-  std::uint64_t at_barrier = 0;  ///< bit sub_core * 16 + warp
-  std::uint64_t at_phase = 0;    ///< the same of warps that wait for a phase
-  std::vector<Phase> phases;     ///< by number (exec::BlockTrace)
+  /// A named barrier: who has arrived, and how many warps must (0: all that are left).
+  struct Barrier {
+    std::uint64_t here = 0;  ///< bit sub_core * 16 + warp
+    std::uint32_t meeting = 0;
+  };
+  std::array<Barrier, kBarriersOfBlock> barriers;
+  std::uint64_t at_phase = 0;      ///< the same bits of warps that wait for a phase
+  std::uint64_t at_registers = 0;  ///< ... that wait for registers
+  std::int64_t registers = 0;      ///< that its warps have given up: a thread's, over warps
+  std::vector<Phase> phases;       ///< by number (exec::BlockTrace)
   /// The same of WARPGROUP.ARRIVE, by warpgroup.
   std::array<std::uint64_t, kWarpsOfSubCore * kSubCores / kWarpsOfWarpgroup> at_arrive{};
 };
@@ -152,6 +159,7 @@ class SubCore {
     kCopies,
     kBoxes,
     kPhase,
+    kRegisters,
     kExited
   };
   struct SiteState {
@@ -161,6 +169,7 @@ class SubCore {
   struct alignas(64) Warp {
     std::uint16_t pc = 0;
     std::uint8_t block = 0, in_block = 0;
+    std::uint8_t in_group = 0;  ///< its number among the warps that share its code
     Wait wait = Wait::kExited;
     Stall why = Stall::kLaunch;  ///< what held it until it was ready
     bool in_use = false, entered_line = false;
@@ -171,6 +180,7 @@ class SubCore {
     std::uint32_t start = 0, earliest = 0;
     std::uint32_t stores = 0;   ///< accesses that are not yet performed
     std::uint32_t pending = 0;  ///< groups of copies or boxes that its wait lets be under way
+    std::uint16_t registers = 0, missing_registers = 0;
   };
   static_assert(sizeof(Warp) == 64);
 
@@ -238,8 +248,10 @@ class SubCore {
   void phase_event(ResidentBlock& block, std::int64_t phase, std::uint32_t at);
   void check_phase(std::uint32_t w);
   void arrive_warpgroup(std::uint32_t w, std::uint32_t now);
-  void arrive(std::uint32_t w, std::uint32_t now);
-  void release_barrier(ResidentBlock& block, std::uint32_t now);
+  void arrive(std::uint32_t w, const IssueWord& in, std::uint32_t now);
+  void release_barrier(ResidentBlock& block, std::uint32_t number, std::uint32_t now);
+  void set_registers(std::uint32_t w, const IssueWord& in, std::uint32_t now);
+  void take_registers(std::uint32_t w, std::uint32_t now);
   bool exits(std::uint32_t w, const IssueWord& in);
   void exit_warp(std::uint32_t w, std::uint32_t now);
 

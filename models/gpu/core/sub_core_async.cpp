@@ -135,7 +135,7 @@ void SubCore::arrive_warpgroup(std::uint32_t w, std::uint32_t now) {
 /// One lane gives the engine a box; each copy from shared memory is a group of the warp.
 void SubCore::issue_box(std::uint32_t w, const IssueWord& in, std::uint32_t now) {
   Warp& v = warps_[w];
-  if (in.vector != 0 && v.in_block >= in.vector) return;
+  if (in.vector != 0 && v.in_group >= in.vector) return;
   const exec::Access* a = access_at(v, in.site, site(w, in.site).next++);
   if (a == nullptr) return;
   AsyncGroups& boxes = async_[w].boxes;
@@ -164,7 +164,7 @@ void SubCore::box_event(const TmaEvent& e) {
 
 void SubCore::issue_arrival(std::uint32_t w, const IssueWord& in, std::uint32_t now) {
   Warp& v = warps_[w];
-  if (in.vector != 0 && v.in_block >= in.vector) return;
+  if (in.vector != 0 && v.in_group >= in.vector) return;
   const std::uint32_t served = sm_.lsu.enter_mio(index_, now, 1);
   take_mio_port(now);
   const std::uint32_t done = served + cycles(sm_.params.tma.arrive_latency);

@@ -33,7 +33,7 @@ std::uint32_t SubCore::issue_xu(const IssueWord& in, std::uint32_t now) {
 }
 
 std::uint32_t SubCore::issue_mio(Warp& v, const IssueWord& in, std::uint32_t now) {
-  const bool acts = in.action == Action::kConstant || in.vector == 0 || v.in_block < in.vector;
+  const bool acts = in.action == Action::kConstant || in.vector == 0 || v.in_group < in.vector;
   if (!acts) return now + latency_[index(in.op)];
   std::uint32_t served = sm_.lsu.enter_mio(index_, now, in.passes);
   take_mio_port(now);
@@ -76,7 +76,7 @@ void SubCore::issue_global(std::uint32_t w, const IssueWord& in, std::uint32_t n
   WarpFootprint& f = sm_.footprint;
   f.count = f.lanes = f.lines = f.wavefronts = 0;
   if (const exec::Access* a = access_of(v, w, in)) {
-    sm_.image.footprints[in.site].touch(*a, v.in_block, in.vector, f);
+    sm_.image.footprints[in.site].touch(*a, v.in_group, in.vector, f);
     if (sm_.recorder) [[unlikely]]
       record_access(w, now, in, *a);
   }
@@ -123,6 +123,7 @@ void SubCore::lg_queue_free(std::uint32_t at) {
 
 bool SubCore::branch_taken(std::uint32_t w, const IssueWord& in) {
   if (in.branch == Branch::kAlways) return true;
+  if (in.branch == Branch::kToGroup) return sm_.image.warps[warps_[w].in_block].group != 0;
   SiteState& s = site(w, in.site);
   switch (in.branch) {
     case Branch::kLoopEntry:
@@ -139,25 +140,62 @@ bool SubCore::branch_taken(std::uint32_t w, const IssueWord& in) {
   }
 }
 
-void SubCore::arrive(std::uint32_t w, std::uint32_t now) {
+void SubCore::arrive(std::uint32_t w, const IssueWord& in, std::uint32_t now) {
   Warp& v = warps_[w];
   ResidentBlock& block = sm_.blocks[v.block];
   v.wait = Wait::kBarrier;
   v.why = Stall::kBarrier;
   set_ready(w, kBlocked);
-  block.at_barrier |= 1ull << (index_ * kWarpsOfSubCore + w);
+  ResidentBlock::Barrier& barrier = block.barriers[in.target];
+  barrier.here |= 1ull << (index_ * kWarpsOfSubCore + w);
+  barrier.meeting = in.vector;
   const std::uint32_t counted = std::max(now, sm_.barrier_free);
   sm_.barrier_free = counted + cycles(sm_.params.mio.barrier_interval);
-  release_barrier(block, counted);
+  release_barrier(block, in.target, counted);
 }
 
-void SubCore::release_barrier(ResidentBlock& block, std::uint32_t now) {
-  if (static_cast<std::uint32_t>(__builtin_popcountll(block.at_barrier)) < block.warps_left) return;
+void SubCore::release_barrier(ResidentBlock& block, std::uint32_t number, std::uint32_t now) {
+  ResidentBlock::Barrier& barrier = block.barriers[number];
+  const std::uint32_t meeting = barrier.meeting != 0 ? barrier.meeting : block.warps_left;
+  if (static_cast<std::uint32_t>(__builtin_popcountll(barrier.here)) < meeting) return;
   const std::uint32_t at = now + cycles(sm_.params.mio.barrier_latency);
-  for (std::uint64_t m = std::exchange(block.at_barrier, 0); m != 0; m &= m - 1) {
+  for (std::uint64_t m = std::exchange(barrier.here, 0); m != 0; m &= m - 1) {
     const auto bit = static_cast<std::uint32_t>(__builtin_ctzll(m));
     sm_.sub_cores[bit / kWarpsOfSubCore].leave_barrier(bit % kWarpsOfSubCore, at, Stall::kBarrier);
   }
+}
+
+/// Gives registers up, or waits until the block has as many to spare.
+void SubCore::set_registers(std::uint32_t w, const IssueWord& in, std::uint32_t now) {
+  Warp& v = warps_[w];
+  ResidentBlock& block = sm_.blocks[v.block];
+  const std::int64_t more = std::int64_t{in.target} - v.registers;
+  v.registers = in.target;
+  v.earliest = now + in.stall;
+  if (more <= block.registers) {
+    block.registers -= more;
+    prepare(w, v.earliest, Stall::kWait);
+  } else {
+    v.wait = Wait::kRegisters;
+    v.why = Stall::kWarpgroup;
+    v.missing_registers = static_cast<std::uint16_t>(more);
+    set_ready(w, kBlocked);
+    block.at_registers |= 1ull << (index_ * kWarpsOfSubCore + w);
+  }
+  for (std::uint64_t m = more < 0 ? block.at_registers : 0; m != 0; m &= m - 1) {
+    const auto bit = static_cast<std::uint32_t>(__builtin_ctzll(m));
+    sm_.sub_cores[bit / kWarpsOfSubCore].take_registers(bit % kWarpsOfSubCore, now);
+  }
+}
+
+/// Lets a warp go on that waits for registers, if the block has enough.
+void SubCore::take_registers(std::uint32_t w, std::uint32_t now) {
+  Warp& v = warps_[w];
+  ResidentBlock& block = sm_.blocks[v.block];
+  if (v.missing_registers > block.registers) return;
+  block.registers -= v.missing_registers;
+  block.at_registers &= ~(1ull << (index_ * kWarpsOfSubCore + w));
+  leave_barrier(w, std::max(v.earliest, now + 1), Stall::kWarpgroup);
 }
 
 void SubCore::leave_barrier(std::uint32_t w, std::uint32_t at, Stall why) {
@@ -169,7 +207,7 @@ bool SubCore::exits(std::uint32_t w, const IssueWord& in) {
   if (!in.by_site) return true;
   Warp& v = warps_[w];
   const exec::Access* a = access_of(v, w, in);
-  return a == nullptr || !sm_.image.footprints[in.site].any_active(*a, v.in_block, in.vector);
+  return a == nullptr || !sm_.image.footprints[in.site].any_active(*a, v.in_group, in.vector);
 }
 
 void SubCore::exit_warp(std::uint32_t w, std::uint32_t now) {
@@ -181,8 +219,10 @@ void SubCore::exit_warp(std::uint32_t w, std::uint32_t now) {
   ResidentBlock& block = sm_.blocks[v.block];
   if (--block.warps_left == 0) {
     sm_.ended_block = v.block;
-  } else if (block.at_barrier != 0) {
-    release_barrier(block, now);
+    return;
+  }
+  for (std::uint32_t n = 0; n < kBarriersOfBlock; ++n) {
+    if (block.barriers[n].here != 0) release_barrier(block, n, now);
   }
 }
 

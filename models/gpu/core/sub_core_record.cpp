@@ -20,7 +20,7 @@ void SubCore::record_issue(std::uint32_t w, std::uint32_t now, const IssueWord& 
     r.span(slot, now, Stall::kNotSelected, v.pc);
   }
   r.span(slot, now + 1, Stall::kIssued, v.pc);
-  r.issued(v.pc, in.action != Action::kMio || in.vector == 0 || v.in_block < in.vector);
+  r.issued(v.pc, in.action != Action::kMio || in.vector == 0 || v.in_group < in.vector);
 }
 
 void SubCore::record_access(std::uint32_t w, std::uint32_t now, const IssueWord& in,
@@ -32,7 +32,7 @@ void SubCore::record_access(std::uint32_t w, std::uint32_t now, const IssueWord&
   e.block = sm_.blocks[v.block].run.index;
   e.in_block = v.in_block;
   e.sectors = sm_.footprint.sectors;
-  e.addresses = footprint.addresses(access, v.in_block, in.vector);
+  e.addresses = footprint.addresses(access, v.in_group, in.vector);
   const std::uint32_t bytes = footprint.lane_bytes(access);
   e.least_sectors = least_sectors(e.addresses, bytes);
   sm_.recorder->access(v.pc, e, bytes);

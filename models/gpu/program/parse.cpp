@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::int64_t kMaxRegister = 4096;  // virtual registers have no limit of the hardware
 constexpr std::int64_t kMaxStall = 63;       // beyond 15: with idle instructions (control.cpp)
+constexpr std::int64_t kMostWarps = 64;      // of a block
 constexpr std::int64_t kMaxListed = 1 << 16;
 
 /// One line of the text and a place in it.
@@ -182,7 +183,7 @@ void set_mma(Instruction& i, std::int64_t n) {
 }
 
 constexpr std::int64_t kMaxIndex = 1 << 24;
-constexpr std::array<NumberField, 18> kFields = {{
+constexpr std::array<NumberField, 20> kFields = {{
     {"target", kMaxIndex, set_member<&Instruction::target>},
     {"site", kMaxIndex, set_member<&Instruction::site>},
     {"line", kMaxIndex, set_member<&Instruction::line>},
@@ -192,6 +193,8 @@ constexpr std::array<NumberField, 18> kFields = {{
     {"warps", 255, set_member<&Instruction::active_warps>},
     {"lanes", 255, set_member<&Instruction::active_lanes>},
     {"passes", 255, set_member<&Instruction::extra_passes>},
+    {"barrier", kBarriersOfBlock - 1, set_member<&Instruction::barrier>},
+    {"meeting", kMostWarps, set_member<&Instruction::meeting>},
     {"pending", 255, set_member<&Instruction::pending>},
     {"at", kMaxIndex, set_member<&Instruction::shared_lanes>},
     {"offset", kMaxIndex, set_member<&Instruction::shared_offset>},
@@ -207,8 +210,8 @@ void parse_attribute(Cursor& c, Instruction& i) {
   const std::string_view key = c.word("=");
   if (!c.expect("=")) return;
   if (key == "branch") {
-    const auto branch = by_name<Branch>(c.word(), 5);
-    if (!branch) c.fail("expected always, loop_entry, loop_back, if_zero or if_set");
+    const auto branch = by_name<Branch>(c.word(), Branch::kCount);
+    if (!branch) c.fail("expected always, loop_entry, loop_back, if_zero, if_set or to_group");
     i.branch = branch.value_or(Branch::kAlways);
     return;
   }
@@ -322,7 +325,20 @@ SourcePosition parse_line(Cursor& c) {
   return at;
 }
 
-enum class Section { kHead, kLines, kSites, kSharedLanes, kCode };
+WarpRange parse_group(Cursor& c) {
+  WarpRange g;
+  c.expect("first=");
+  g.first = static_cast<int>(c.integer(0, kMostWarps - 1, "a warp"));
+  c.expect("warps=");
+  g.warps = static_cast<int>(c.integer(1, kMostWarps, "a count"));
+  c.expect("registers=");
+  g.registers = static_cast<int>(c.integer(0, kMaxRegister, "a count"));
+  c.expect("begin=");
+  g.begin = static_cast<int>(c.integer(0, kMaxIndex, "an instruction"));
+  return g;
+}
+
+enum class Section { kHead, kGroups, kLines, kSites, kSharedLanes, kCode };
 
 /// Reads line by line; an indented line is an entry of the current section.
 class ProgramParser {
@@ -361,13 +377,15 @@ class ProgramParser {
     } else if (c.accept("name:")) {
       program_.name = c.quoted();
     } else if (c.accept("warps:")) {
-      program_.num_warps = static_cast<int>(c.integer(1, 64, "the warps of a block"));
+      program_.num_warps = static_cast<int>(c.integer(1, kMostWarps, "the warps of a block"));
     } else if (c.accept("registers:")) {
       program_.registers_per_thread = static_cast<int>(c.integer(0, kMaxRegister, "a count"));
     } else if (c.accept("shared_lanes:")) {
       section_ = Section::kSharedLanes;
     } else if (c.accept("shared:")) {
       program_.shared_bytes = c.integer(0, 1 << 24, "bytes");
+    } else if (c.accept("groups:")) {
+      section_ = Section::kGroups;
     } else if (c.accept("lines:")) {
       section_ = Section::kLines;
     } else if (c.accept("sites:")) {
@@ -378,7 +396,7 @@ class ProgramParser {
       const auto key = c.word(":");
       c.fail(fmt::format("unknown key '{}'{}", key,
                          did_you_mean(key, {"schema", "name", "warps", "registers", "shared",
-                                            "lines", "sites", "shared_lanes", "code"})));
+                                            "groups", "lines", "sites", "shared_lanes", "code"})));
     }
   }
   template <class T>
@@ -395,6 +413,7 @@ class ProgramParser {
     }
     const std::int64_t number = c.integer(0, 1 << 24, "the entry's number");
     if (!c.expect(":")) return;
+    if (section_ == Section::kGroups) next(c, program_.groups, parse_group(c), number);
     if (section_ == Section::kLines) next(c, program_.lines, parse_line(c), number);
     if (section_ == Section::kSites) next(c, program_.sites, parse_site(c), number);
     if (section_ == Section::kSharedLanes) {
@@ -405,8 +424,16 @@ class ProgramParser {
       places_.push_back(number_);
     }
   }
-  /// What instructions refer to must be there.
+  /// Groups follow one another and are all the warps; what instructions refer to must be there.
   void check() {
+    int next = 0;
+    for (const WarpRange& g : program_.groups) {
+      next = g.first == next ? next + g.warps : -1;
+      if (g.begin >= static_cast<int>(program_.code.size()))
+        problems_.error({file_, 1, 1}, fmt::format("there is no instruction {}", g.begin));
+    }
+    if (!program_.groups.empty() && next != program_.num_warps)
+      problems_.error({file_, 1, 1}, "the groups are not the block's warps, one after another");
     for (std::size_t n = 0; n < program_.code.size(); ++n) {
       const Instruction& i = program_.code[n];
       const SourcePosition at{file_, places_[n], 1};
@@ -417,7 +444,7 @@ class ProgramParser {
           problems_.error(at, fmt::format("site {} has no vector {}", i.site, i.vector));
         }
       }
-      if (i.op == Opcode::kBra &&
+      if (i.op == Opcode::kBra && i.branch != Branch::kToGroup &&
           (i.target < 0 || i.target >= static_cast<std::int32_t>(program_.code.size()))) {
         problems_.error(at, "a branch to nowhere");
       }

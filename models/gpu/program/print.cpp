@@ -56,12 +56,15 @@ std::string instruction(const Instruction& i) {
   const std::string from = operands(i.src, i.usrc, i.psrc);
   if (!to.empty()) text += " " + to;
   if (!from.empty()) text += " <- " + from;
-  if (i.op == Opcode::kBra) text += fmt::format(" target={} branch={}", i.target, name(i.branch));
+  if (i.op == Opcode::kBra && i.target >= 0) text += fmt::format(" target={}", i.target);
+  if (i.op == Opcode::kBra) text += fmt::format(" branch={}", name(i.branch));
   if (i.site != kNoSite) text += fmt::format(" site={} vector={}", i.site, i.vector);
   if (i.copy != 0) text += fmt::format(" copy={}", i.copy);
   if (i.width != 0) text += fmt::format(" width={}", i.width);
   if (i.active_warps != 0) text += fmt::format(" warps={}", i.active_warps);
   if (i.active_lanes != 0) text += fmt::format(" lanes={}", i.active_lanes);
+  if (i.barrier != 0) text += fmt::format(" barrier={}", i.barrier);
+  if (i.meeting != 0) text += fmt::format(" meeting={}", i.meeting);
   if (i.pending != 0) text += fmt::format(" pending={}", i.pending);
   if (i.mma != MmaShape{}) text += mma(i.mma);
   if (i.extra_passes != 0) text += fmt::format(" passes={}", i.extra_passes);
@@ -135,6 +138,12 @@ std::string print(const Program& program) {
   std::string text = "schema: xpusim.warp_program/1\n";
   text += fmt::format("name: {}\nwarps: {}\nregisters: {}\nshared: {}\n", quoted(program.name),
                       program.num_warps, program.registers_per_thread, program.shared_bytes);
+  if (!program.groups.empty()) text += "groups:\n";
+  for (std::size_t n = 0; n < program.groups.size(); ++n) {
+    const WarpRange& g = program.groups[n];
+    text += fmt::format("  {}: first={} warps={} registers={} begin={}\n", n, g.first, g.warps,
+                        g.registers, g.begin);
+  }
   text += "lines:\n";
   for (std::size_t n = 0; n < program.lines.size(); ++n) {
     const auto& at = program.lines[n];

@@ -23,11 +23,12 @@ constexpr std::array<OpcodeRow, static_cast<std::size_t>(Opcode::kCount)> kOpcod
     {"mma", Pipe::kTensor},        {"wgmma", Pipe::kTensor},    {"wgarrive", Pipe::kControl},
     {"wgdepbar", Pipe::kControl},  {"utma", Pipe::kUniform},    {"syncs", Pipe::kControl},
     {"syncswait", Pipe::kControl}, {"fence", Pipe::kLsu},       {"utmawait", Pipe::kLsu},
+    {"setmaxreg", Pipe::kUniform},
 }};
 constexpr std::array<std::string_view, static_cast<std::size_t>(Pipe::kCount)> kPipes = {
     "alu", "fma", "xu", "lsu", "fp64", "tensor", "uniform", "control"};
-constexpr std::array<std::string_view, 5> kBranches = {"always", "loop_entry", "loop_back",
-                                                       "if_zero", "if_set"};
+constexpr std::array<std::string_view, static_cast<std::size_t>(Branch::kCount)> kBranches = {
+    "always", "loop_entry", "loop_back", "if_zero", "if_set", "to_group"};
 
 }  // namespace
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Warp programs: what the compiler makes of a kernel and what the SM runs. All warps of a block run
-// the same program; what differs between warps (addresses, masks) comes from the block's execution
-// trace.
+// Warp programs: what the compiler makes of a kernel and what the SM runs. All warps of a block
+// begin at the same instruction; they part where a branch goes by the warp's number. What else
+// differs between warps (addresses, masks) comes from the block's execution trace.
 
 #include <cstdint>
 #include <string>
@@ -16,6 +16,7 @@ namespace xpusim::gpu {
 inline constexpr int kWarpLanes = 32;
 inline constexpr int kScoreboards =
     6;  ///< counters for variable-latency results a warp (as in SASS)
+inline constexpr int kBarriersOfBlock = 16;   ///< named barriers (PTX ISA, bar)
 inline constexpr int kPredicates = 7;         ///< P0..P6 a thread; number 7 is the constant true
 inline constexpr int kUniformRegisters = 63;  ///< UR0..UR62 a warp
 inline constexpr std::uint8_t kNoScoreboard = 7;
@@ -53,7 +54,7 @@ enum class Opcode : std::uint8_t {
   kLds,
   kSts,
   kShfl,
-  kBar,  // CTA-wide barrier
+  kBar,  // a named barrier, of all warps of the block or of some
   kBra,
   kExit,
   kNop,
@@ -76,6 +77,7 @@ enum class Opcode : std::uint8_t {
   kFence,      // FENCE.VIEW.ASYNC: what was written to shared memory is seen by the async proxy
   kUtmaWait,   // UTMACMDFLUSH and its DEPBAR: until all but `pending` of the warp's copies by TMA
                // from shared memory have read it
+  kSetMaxReg,  // USETMAXREG: from now on a thread has `width` registers (setmaxnreg)
   kCount
 };
 std::string_view name(Opcode op);
@@ -91,6 +93,8 @@ enum class Branch : std::uint8_t {
                ///< count
   kIfZero,     ///< begins the site's next occurrence; taken if its decision is 0
   kIfSet,      ///< begins the site's next occurrence; taken if its decision is not 0
+  kToGroup,    ///< taken by warps of other groups than the first, to where their code begins
+  kCount
 };
 std::string_view name(Branch branch);
 
@@ -117,11 +121,14 @@ struct Instruction {
   std::uint8_t reads = 7;               ///< scoreboard raised until the sources are read (7: none)
   std::uint32_t site = kNoSite;         ///< memory and control ops: site in the block's trace
   std::uint16_t vector = 0;             ///< memory ops: which register group (vector) of the tile
-  std::uint16_t width = 0;              ///< memory ops: bytes a lane; LDS of 0: switched off
+  std::uint16_t width = 0;              ///< memory ops: bytes a lane; LDS of 0: switched off.
+                                        ///< kSetMaxReg: registers
   std::uint16_t copy = 0;               ///< memory ops: which of its site's copies (unrolled loops)
   std::int32_t target = -1;             ///< kBra: instruction index
   std::uint32_t line = 0;               ///< index into Program::lines
   std::uint8_t extra_passes = 0;        ///< shared memory: bank-conflict passes beyond the first
+  std::uint8_t barrier = 0, meeting = 0;  ///< kBar: its number; warps that meet (0: all that the
+                                          ///< block has left)
   std::uint8_t pending = 0;  ///< kDepbar, kWgDepbar, kUtmaWait: groups that may be under way still
   MmaShape mma;              ///< kMma, kWgmma
   Branch branch = Branch::kAlways;  ///< kBra: how it decides
@@ -180,6 +187,15 @@ struct SharedLanes {
   bool operator==(const SharedLanes&) const = default;
 };
 
+/// Warps of a block that share code: in it, and in layouts, their numbers begin at 0.
+struct WarpRange {
+  int first = 0, warps = 0;
+  int registers = 0;  ///< a thread, at most
+  int begin = 0;      ///< instruction
+
+  bool operator==(const WarpRange&) const = default;
+};
+
 /// A compiled kernel.
 struct Program {
   std::string name;
@@ -190,6 +206,7 @@ struct Program {
   std::vector<SiteLayout> sites;      ///< by site; may end after the last one used
   std::vector<SourcePosition> lines;  ///< source lines that instructions refer to
   std::vector<SharedLanes> shared_lanes;
+  std::vector<WarpRange> groups;  ///< by number of their warps; empty: the block is one
 };
 
 /// Instructions that one warp issues on each pipe when it runs the code once from start to end,

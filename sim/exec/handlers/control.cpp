@@ -84,10 +84,21 @@ Step next_for(Frame& f, const Instruction& in) {
 
 Step finish(Frame&, const Instruction&) { return Step::kDone; }
 
+Step fork_warps(Frame& f, const Instruction& in) {
+  if (f.running != 0) return f.fail(in, "ttg.warp_specialize inside a partition of another");
+  f.add_strand(in.target);
+  return Step::kNext;
+}
+
+Step join_warps(Frame& f, const Instruction&) {
+  return f.join_strands() ? Step::kNext : Step::kWait;
+}
+
 void add_control(OpTable& table) {
-  for (const auto* name : {"scf.for", "scf.while", "scf.if", "scf.yield", "scf.condition", "cf.br",
-                           "cf.cond_br", "tt.call", "func.call", "tt.return", "func.return",
-                           "tt.reduce.return", "tpu.region", "tpu.trace", "tpu.yield"}) {
+  for (const auto* name :
+       {"scf.for", "scf.while", "scf.if", "scf.yield", "scf.condition", "cf.br", "cf.cond_br",
+        "tt.call", "func.call", "tt.return", "func.return", "tt.reduce.return", "tpu.region",
+        "tpu.trace", "tpu.yield", "ttg.warp_specialize", "ttg.warp_yield", "ttg.warp_return"}) {
     table.add({.name = name, .pure = false});
   }
   for (const auto* name : {"cf.assert", "tt.assert"}) {

@@ -149,7 +149,7 @@ Step copy_async(Frame& f, const Instruction& in) {
     return Step::kFail;
   }
   f.counts.load(f.hints[in.site], static_cast<std::uint64_t>(touch.active) * size);
-  begin_copy(f, in, view, f.open_group, true);
+  begin_copy(f, in, view, f.strand.open_group, true);
   mark_written(f, view);
   if (view.bytes.empty() || !f.wants(in)) return Step::kNext;
   Tile& tile = f.held[0];
@@ -161,14 +161,16 @@ Step copy_async(Frame& f, const Instruction& in) {
 }
 
 Step commit_group(Frame& f, const Instruction&) {
-  ++f.open_group;
+  ++f.strand.open_group;
   return Step::kNext;
 }
 
-/// All but the last `num` groups are there.
+/// All but the last `num` groups of these warps are there.
 Step wait_groups(Frame& f, const Instruction& in) {
-  const std::int64_t finished = f.open_group - in.immediate;
-  std::erase_if(f.copies, [&](const Frame::AsyncCopy& c) { return c.group < finished; });
+  const std::int64_t finished = f.strand.open_group - in.immediate;
+  const std::int64_t first = f.strand.open_group / Frame::kStrandGroups * Frame::kStrandGroups;
+  std::erase_if(f.copies,
+                [&](const Frame::AsyncCopy& c) { return c.group >= first && c.group < finished; });
   return Step::kNext;
 }
 

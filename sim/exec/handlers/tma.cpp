@@ -88,7 +88,7 @@ Step copy_out(Frame& f, const Instruction& in) {
     return Step::kFail;
   }
   f.counts.store(f.hints[in.site], static_cast<std::uint64_t>(touch.active) * size);
-  begin_copy(f, in, view, kStoreGroups + f.bulk_stores++, false);
+  begin_copy(f, in, view, kStoreGroups + f.strand.bulk_stores++, false);
   const Tile value = read_source(f, view);
   if (!is_unknown(value)) put_block(f, block, touch, value);
   return Step::kNext;
@@ -115,16 +115,16 @@ Step reduce(Frame& f, const Instruction& in) {
   f.counts.load(f.hints[in.site], bytes);
   f.counts.store(f.hints[in.site], bytes);
   if (kernel::is_float(view.dtype)) f.counts.flops += static_cast<std::uint64_t>(touch.active);
-  begin_copy(f, in, view, kStoreGroups + f.bulk_stores++, false);
+  begin_copy(f, in, view, kStoreGroups + f.strand.bulk_stores++, false);
   return in.visible ? Step::kEffect : in.perform(f, in);
 }
 
-/// All but the last `pendings` copies from shared memory have read it.
+/// All but the last `pendings` copies of these warps from shared memory have read it.
 Step wait_stores(Frame& f, const Instruction& in) {
-  const std::int64_t finished = kStoreGroups + f.bulk_stores - in.immediate;
-  std::erase_if(f.copies, [&](const Frame::AsyncCopy& c) {
-    return c.group >= kStoreGroups && c.group < finished;
-  });
+  const std::int64_t begun = f.strand.bulk_stores, finished = kStoreGroups + begun - in.immediate;
+  const std::int64_t first = kStoreGroups + begun / Frame::kStrandGroups * Frame::kStrandGroups;
+  std::erase_if(f.copies,
+                [&](const Frame::AsyncCopy& c) { return c.group >= first && c.group < finished; });
   return Step::kNext;
 }
 

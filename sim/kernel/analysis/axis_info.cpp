@@ -257,6 +257,7 @@ AxisInfo AxisAnalysis::of_argument(const Value& value) {
         power_of_two_divisor(argument_attr(*parent, value.index, "tt.divisibility", 1));
     return info;
   }
+  if (parent->name() == "ttg.warp_specialize") return of(source_of(value));
   if (parent->name() == "scf.for" && value.index == 0) {  // the induction variable
     info.divisibility[0] = std::gcd(of(*parent->operands[0]).divisibility[0],
                                     of(*parent->operands[2]).divisibility[0]);

@@ -11,8 +11,8 @@ constexpr std::array<std::string_view, 10> kCompareNames = {"eq",  "ne",  "slt",
                                                             "sge", "ult", "ule", "ugt", "uge"};
 
 Attr constant_attr(const Value& value) {
-  if (!value.def || value.def->name() != "arith.constant") return nullptr;
-  return value.def->attr("value");
+  const Op* def = source_of(value).def;
+  return def && def->name() == "arith.constant" ? def->attr("value") : nullptr;
 }
 
 double half_to_double(std::uint16_t bits) {
@@ -41,6 +41,12 @@ std::optional<double> decode_float(DType dtype, std::int64_t bits) {
 }
 
 }  // namespace
+
+const Value& source_of(const Value& value) {
+  const Op* op = value.owner && value.owner->parent ? value.owner->parent->parent : nullptr;
+  if (value.def || !op || op->name() != "ttg.warp_specialize") return value;
+  return source_of(*op->operands[value.index]);
+}
 
 Compare compare_of(const Op& cmpi) {
   const Attr predicate = cmpi.attr("predicate");

@@ -31,6 +31,10 @@ std::string_view name(Compare c);
 /// Whether two numbers compare so; false for kUnknown.
 bool holds(Compare how, std::int64_t left, std::int64_t right);
 
+/// What a value stands for: an argument of a ttg.warp_specialize's partition for the value that it
+/// captures, all others for themselves.
+const Value& source_of(const Value& value);
+
 /// The value of an integer or boolean arith.constant: a scalar, or a tile of equal elements.
 std::optional<std::int64_t> integer_constant(const Value& value);
 /// The same of a floating-point constant.

@@ -8,15 +8,6 @@ namespace {
 
 constexpr int kFewestRegisters = 16;  ///< what the vendor's assembler reports at least
 
-/// Registers a thread of a block that must fit the chip (64 K registers an SM, 255 a thread: CUDA
-/// C++ Programming Guide, compute capabilities 8.0 and 9.0). What needs more the vendor's assembler
-/// spills to local memory, whose traffic is not modelled.
-int most_registers(int warps) {
-  constexpr int kOfInstruction = 255;
-  const int of_block = kRegistersOfSm / (warps * kWarpLanes) / kGranule * kGranule;
-  return std::min(kOfInstruction, of_block);
-}
-
 Instruction finish(const MachineInstruction& from, const MachineCode& code,
                    const Allocation& where) {
   Instruction i;
@@ -55,12 +46,19 @@ Instruction finish(const MachineInstruction& from, const MachineCode& code,
   i.extra_passes = from.extra_passes;
   i.shared_lanes = from.shared_lanes;
   i.shared_offset = from.shared_offset;
+  i.barrier = from.barrier;
+  i.meeting = from.meeting;
   i.pending = from.pending;
   i.mma = from.mma;
   return i;
 }
 
 }  // namespace
+
+int most_registers(int warps) {
+  const int of_block = kRegistersOfSm / (warps * kWarpLanes) / kGranule * kGranule;
+  return std::min(kRegistersOfInstruction, of_block);
+}
 
 bool has_variable_latency(Opcode op) {
   switch (op) {
@@ -101,7 +99,7 @@ std::int64_t fixed_latency(Opcode op, RegFile result, const CompilerParams& para
   }
 }
 
-void assemble(MachineCode code, const CompilerParams& params, Program& program) {
+Assembled assemble(MachineCode code, const CompilerParams& params, int most, int warps) {
   simplify(code);
   combine_logic(code);
   combine_sums(code);
@@ -112,20 +110,21 @@ void assemble(MachineCode code, const CompilerParams& params, Program& program) 
   hoist(code);
   simplify(code);
   balance_pipes(code);
-  const int most = most_registers(program.num_warps);
-  const Placed placed = place(code, params, most, program.num_warps);
+  const Placed placed = place(code, params, most, warps);
   const Allocation& where = placed.where;
+  Assembled out;
   std::vector<std::int32_t> first;
   for (const auto& block : placed.code.blocks) {
-    first.push_back(static_cast<std::int32_t>(program.code.size()));
-    for (const auto& i : block.code) program.code.push_back(finish(i, placed.code, where));
+    first.push_back(static_cast<std::int32_t>(out.code.size()));
+    for (const auto& i : block.code) out.code.push_back(finish(i, placed.code, where));
   }
-  for (auto& i : program.code) {
+  for (auto& i : out.code) {
     if (i.op == Opcode::kBra) i.target = first[static_cast<std::size_t>(i.target)];
   }
-  set_control(program.code, params);
+  set_control(out.code, params);
   const int wanted = where.general + static_cast<int>(params.reserved_registers);
-  program.registers_per_thread = std::clamp(wanted, kFewestRegisters, most);
+  out.registers = std::clamp(wanted, kFewestRegisters, most);
+  return out;
 }
 
 }  // namespace xpusim::gpu

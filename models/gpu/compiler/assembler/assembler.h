@@ -6,9 +6,20 @@
 
 namespace xpusim::gpu {
 
-/// The model of the vendor's assembler: lowered code over virtual registers in, final code out
-/// (into program.code and program.registers_per_thread). Its passes, in order, one file each.
-void assemble(MachineCode code, const CompilerParams& params, Program& program);
+/// Final code, whose branches count from its own beginning, and the registers of a thread.
+struct Assembled {
+  std::vector<Instruction> code;
+  int registers = 0;
+};
+/// The model of the vendor's assembler: lowered code over virtual registers in, final code out,
+/// with at most `most` registers a thread; `warps` of a block. Its passes, in order, one file each.
+Assembled assemble(MachineCode code, const CompilerParams& params, int most, int warps);
+
+inline constexpr int kRegistersOfInstruction = 255;  ///< that it can name
+/// Registers a thread of a block that must fit the chip (64 K registers an SM, 255 a thread: CUDA
+/// C++ Programming Guide, compute capabilities 8.0 and 9.0). What needs more the vendor's assembler
+/// spills to local memory, whose traffic is not modelled.
+int most_registers(int warps);
 
 /// Whether an instruction does nothing but compute its results.
 bool is_pure(const MachineInstruction& i);

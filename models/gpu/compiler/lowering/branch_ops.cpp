@@ -241,6 +241,7 @@ class Compared {
 
 /// Whether nothing of the function comes after an op: its ways need not meet again.
 static bool ends_function(const Lowering& l, const kernel::Op& op) {
+  if (l.groups().specialize) return false;  // other warps are told first
   for (const kernel::Op* at = &op;; at = at->parent->parent->parent) {
     const auto& ops = at->parent->ops;
     if (ops.size() < 2 || ops[ops.size() - 2].get() != at) return false;

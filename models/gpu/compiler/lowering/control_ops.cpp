@@ -243,7 +243,7 @@ bool lower_loop(Lowering& l, const kernel::Op& op) {
 }  // namespace
 
 bool lower_barrier(Lowering& l, const kernel::Op&) {
-  l.builder().emit(Opcode::kBar, "BAR.SYNC.DEFER_BLOCKING", {}, {}).effect = MemoryEffect::kBarrier;
+  l.meet();
   return true;
 }
 

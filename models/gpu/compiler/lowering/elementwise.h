@@ -65,8 +65,15 @@ VReg own_copy(Lowering& l, const kernel::Op& op, std::size_t operand, const Elem
 /// Ends the warp, unless it has just ended.
 void end_program(Lowering& l);
 
+/// In a kernel of several groups of warps: the code before the function's own; the whole code of
+/// a partition; and what the function's warps tell the others before they end.
+void begin_function_warps(Lowering& l);
+bool lower_partition(Lowering& l);
+void end_other_warps(Lowering& l);
+
 // The lowerings, by kind of op.
 bool lower_constant(Lowering& l, const kernel::Op& op);
+bool lower_warp_specialize(Lowering& l, const kernel::Op& op);
 bool lower_program_id(Lowering& l, const kernel::Op& op);
 bool lower_num_programs(Lowering& l, const kernel::Op& op);
 bool lower_make_range(Lowering& l, const kernel::Op& op);

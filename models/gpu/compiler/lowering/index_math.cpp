@@ -17,8 +17,14 @@ std::uint64_t shifted(std::uint64_t bits, int shift) {
 }  // namespace
 
 VReg IndexMath::tid() {
-  if (tid_ == kNoVReg) tid_ = b_.value(Opcode::kS2r, "S2R", {}, 0);
-  return tid_;
+  if (tid_ != kNoVReg) return tid_;
+  tid_ = b_.value(Opcode::kS2r, "S2R", {}, 0);
+  if (group_ == nullptr) return tid_;
+  const auto threads = static_cast<std::uint32_t>(group_->warps * kWarpLanes);
+  const auto first = static_cast<std::uint32_t>(group_->first * kWarpLanes);
+  // Masking takes away what comes before whole groups.
+  if (first % threads != 0) tid_ = b_.value(Opcode::kAlu, "IADD3", {tid_}, 0 - first);
+  return tid_ = b_.value(Opcode::kAlu, "LOP3", {tid_}, threads - 1);
 }
 
 std::int64_t IndexMath::register_offset(const IndexForm& form, std::uint32_t reg) {

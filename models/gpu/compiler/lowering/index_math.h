@@ -8,6 +8,7 @@
 #include "models/gpu/compiler/lowering/builder.h"
 #include "models/gpu/compiler/lowering/scalars.h"
 #include "models/gpu/compiler/lowering/values.h"
+#include "models/gpu/compiler/warp_groups.h"
 
 namespace xpusim::gpu {
 
@@ -24,8 +25,11 @@ struct Address {
 /// gets an address of its own (seen in softmax, layer_norm and vector_add listings).
 class IndexMath {
  public:
-  IndexMath(Builder& builder, ScalarGraph& scalars) : b_(builder), scalars_(scalars) {}
+  /// `group`: the threads' numbers begin with it; null: with the block.
+  IndexMath(Builder& builder, ScalarGraph& scalars, const WarpGroup* group)
+      : b_(builder), scalars_(scalars), group_(group) {}
 
+  /// The thread's number in the group.
   VReg tid();
   /// The exclusive or of values, one for each bit of tid that is set.
   VReg thread_offset(const std::vector<std::int64_t>& of_bits);
@@ -93,6 +97,7 @@ class IndexMath {
 
   Builder& b_;
   ScalarGraph& scalars_;
+  const WarpGroup* group_;
   VReg tid_ = kNoVReg;
   std::map<int, VReg> shifted_;
   std::map<std::vector<std::int64_t>, VReg> thread_offsets_;

@@ -10,10 +10,6 @@
 namespace xpusim::gpu {
 namespace {
 
-int warps_of(const kernel::Module& module) {
-  return static_cast<int>(module.op->int_attr("ttg.num-warps", 4));
-}
-
 void walk(const kernel::Region& region, const std::function<void(const kernel::Op&)>& visit) {
   for (const auto& block : region.blocks) {
     for (const auto& op : block->ops) {
@@ -32,14 +28,17 @@ bool is_constant(const IndexForm& form) {
 }  // namespace
 
 Lowering::Lowering(const kernel::Module& module, const kernel::Function& function,
-                   const SiteOf& site_of)
+                   const SiteOf& site_of, const WarpGroups& groups, std::size_t group,
+                   KernelTables& tables)
     : module_(module),
       function_(function),
       site_of_(site_of),
-      num_warps_(warps_of(module)),
-      builder_(out_.code),
+      groups_(groups),
+      group_(groups.groups[group]),
+      out_(tables),
+      builder_(code_),
       scalars_(builder_),
-      index_math_(builder_, scalars_),
+      index_math_(builder_, scalars_, groups.specialize ? &group_ : nullptr),
       cache_policies_(builder_),
       shared_plan_(function),
       uniform_(function),
@@ -142,25 +141,34 @@ bool Lowering::refuse_unknown_ops(const kernel::Region& body) {
   return fine;
 }
 
-Expected<Lowered> Lowering::run() {
+void Lowering::lower_function() {
+  builder_.set_line(line_of(*function_.op));
+  builder_.emit(Opcode::kLdc, "LDC", {}, {}, kStackPointerParameter);  // the stack pointer, R1
+  if (groups_.specialize != nullptr) begin_function_warps(*this);
+  if (function_.op->regions[0]->blocks.size() != 1) {
+    lower_blocks(*this, *function_.op->regions[0]);
+    return;
+  }
+  for (const auto& op : function_.entry().ops) {
+    if (!lower(*op)) return;  // what follows may need what is missing
+  }
+}
+
+Expected<MachineCode> Lowering::run() {
   count_uses(*function_.op->regions[0]);
   refuse_unknown_ops(*function_.op->regions[0]);
   if (diagnostics_.has_errors()) return fail(std::move(diagnostics_));
   bind_arguments();
-  const auto& entry = function_.entry();
-  builder_.set_line(line_of(*function_.op));
-  builder_.emit(Opcode::kLdc, "LDC", {}, {}, kStackPointerParameter);  // the stack pointer, R1
-  if (function_.op->regions[0]->blocks.size() != 1) {
-    lower_blocks(*this, *function_.op->regions[0]);
+  if (&group_ == groups_.groups.data()) {
+    lower_function();
   } else {
-    for (const auto& op : entry.ops) {
-      if (!lower(*op)) break;  // what follows may need what is missing
-    }
+    builder_.set_line(line_of(*groups_.specialize));
+    lower_partition(*this);
   }
   if (diagnostics_.has_errors()) return fail(std::move(diagnostics_));
-  lift_shared_values(out_.code, conditional_blocks);
-  out_.shared_bytes = std::max(shared_bytes_, shared_plan_.bytes());
-  return std::move(out_);
+  lift_shared_values(code_, conditional_blocks);
+  out_.shared_bytes = std::max({out_.shared_bytes, shared_bytes_, shared_plan_.bytes()});
+  return std::move(code_);
 }
 
 const kernel::LinearLayout* Lowering::layout(kernel::Type type, const kernel::Op& op) {
@@ -171,11 +179,11 @@ const kernel::LinearLayout* Lowering::layout(kernel::Type type, const kernel::Op
       diagnostics_.append(made.error());
       return nullptr;
     }
-    if (static_cast<int>(made->warp_count()) != num_warps_ ||
+    if (static_cast<int>(made->warp_count()) != group_.warps ||
         made->lane_count() != static_cast<std::uint32_t>(kWarpLanes)) {
       error(op, fmt::format("the layout {} is for {} warps of {} lanes, not {} of {}",
                             type->encoding->text, made->warp_count(), made->lane_count(),
-                            num_warps_, kWarpLanes));
+                            group_.warps, kWarpLanes));
       return nullptr;
     }
     slot = std::make_unique<kernel::LinearLayout>(std::move(*made));
@@ -194,7 +202,8 @@ void Lowering::set_elements(const kernel::Value& value, const kernel::LinearLayo
 const std::vector<Element>& Lowering::elements(const kernel::Value& value) {
   ValueState& s = state(value);
   if (s.kind == ValueKind::kElements && s.elements.empty() && !value.def) {
-    s.elements = {{builder_.value(Opcode::kLdc, "LDC", {}, value.index)}};
+    const std::uint32_t number = kernel::source_of(value).index;
+    s.elements = {{builder_.value(Opcode::kLdc, "LDC", {}, number)}};
   }
   if (s.kind == ValueKind::kPointer) return no_elements_;
   const bool is_assumed = s.kind == ValueKind::kMask && !assumed.empty();
@@ -382,9 +391,20 @@ bool Lowering::combine(const kernel::Op& op, std::span<const Element> left,
 
 bool Lowering::take_shared_dirty() { return std::exchange(shared_dirty_, true); }
 
-void Lowering::barrier() {
-  builder_.emit(Opcode::kBar, "BAR.SYNC.DEFER_BLOCKING", {}, {}).effect = MemoryEffect::kBarrier;
-  shared_dirty_ = false;
+void Lowering::meet() {
+  const bool named = groups_.specialize != nullptr;
+  if (named && group_.warps == 1) {  // a warp alone only waits for its lanes
+    builder_.emit(Opcode::kNop, "NOP", {}, {}).effect = MemoryEffect::kBarrier;
+  } else {
+    meet_at(group_.barrier, named ? group_.warps : 0);
+  }
+}
+
+void Lowering::meet_at(int number, int warps) {
+  MachineInstruction& i = builder_.emit(Opcode::kBar, "BAR.SYNC.DEFER_BLOCKING", {}, {});
+  i.effect = MemoryEffect::kBarrier;
+  i.barrier = static_cast<std::uint8_t>(number);
+  i.meeting = static_cast<std::uint8_t>(warps);
 }
 
 std::uint32_t Lowering::add_shared_lanes(SharedLanes lanes) {

@@ -20,6 +20,7 @@
 #include "models/gpu/compiler/lowering/shared_plan.h"
 #include "models/gpu/compiler/lowering/uniform_values.h"
 #include "models/gpu/compiler/lowering/values.h"
+#include "models/gpu/compiler/warp_groups.h"
 #include "sim/kernel/analysis/axis_info.h"
 
 namespace xpusim::gpu {
@@ -37,30 +38,32 @@ struct ConditionalBlocks {
   std::size_t before = 0, first = 0, last = 0;
 };
 
-/// What the lowering of a function leaves.
-struct Lowered {
-  MachineCode code;
+/// What the code of all warps of a block refers to.
+struct KernelTables {
   std::vector<SiteLayout> sites;
   std::vector<SourcePosition> lines;
   std::vector<SharedLanes> shared_lanes;
   std::int64_t shared_bytes = 0;
 };
 
-/// The lowering of one function: the state that the ops' lowerings share. An op's own lowering is a
-/// free function in the file of its kind (float_ops.cpp, memory_ops.cpp, ...), listed in
-/// op_table.cpp.
+/// The lowering of what one group of warps runs of a function: the state that the ops' lowerings
+/// share. An op's own lowering is a free function in the file of its kind (float_ops.cpp,
+/// memory_ops.cpp, ...), listed in op_table.cpp.
 class Lowering {
  public:
-  Lowering(const kernel::Module& module, const kernel::Function& function, const SiteOf& site_of);
+  /// `group`: of the block's warps, which it lowers the code for; adds to `tables`.
+  Lowering(const kernel::Module& module, const kernel::Function& function, const SiteOf& site_of,
+           const WarpGroups& groups, std::size_t group, KernelTables& tables);
 
-  /// Lowers the whole function.
-  Expected<Lowered> run();
+  Expected<MachineCode> run();
 
   Builder& builder() { return builder_; }
   ScalarGraph& scalars() { return scalars_; }
   IndexMath& index_math() { return index_math_; }
   kernel::AxisAnalysis& axes() { return axes_; }
-  int num_warps() const { return num_warps_; }
+  int num_warps() const { return group_.warps; }
+  const WarpGroups& groups() const { return groups_; }
+  const WarpGroup& group() const { return group_; }
   /// The compute capability that the kernel is compiled for, times ten.
   int capability() const;
 
@@ -122,8 +125,14 @@ class Lowering {
   void use_shared(std::int64_t bytes);
   /// Places a barrier before shared memory is used again.
   bool take_shared_dirty();
-  /// All threads of the block meet.
-  void barrier();
+  /// All threads of the group meet; with barrier() shared memory is known to be free then.
+  void meet();
+  void barrier() {
+    meet();
+    shared_dirty_ = false;
+  }
+  /// A named barrier of so many warps (0: all of the block).
+  void meet_at(int number, int warps);
   /// Whether no asynchronous copy has been lowered yet; there is one from now on.
   bool take_first_copy() { return !std::exchange(copies_, true); }
   /// Whether the uniform datapath computes an integer.
@@ -137,6 +146,7 @@ class Lowering {
   bool is_parameter(const kernel::Value& value) const {
     return value.def == nullptr && value.owner == &function_.entry();
   }
+  const kernel::Function& function() const { return function_; }
   std::int64_t parameter_count() const {
     return static_cast<std::int64_t>(function_.entry().args.size());
   }
@@ -198,6 +208,7 @@ class Lowering {
   enum class Known : std::uint8_t { kNothing, kHolds, kFails, kUniform };
   Known simplify(const Comparison& c, std::uint32_t reg, Comparison& simpler) const;
   void bind_arguments();
+  void lower_function();
   bool refuse_unknown_ops(const kernel::Region& body);
   /// The op itself, or the first one that depends on it, whose place in the source is known. Null:
   /// none.
@@ -211,8 +222,10 @@ class Lowering {
   const kernel::Module& module_;
   const kernel::Function& function_;
   const SiteOf& site_of_;
-  Lowered out_;
-  int num_warps_ = 4;
+  const WarpGroups& groups_;
+  const WarpGroup& group_;
+  KernelTables& out_;
+  MachineCode code_;
   Builder builder_;
   ScalarGraph scalars_;
   IndexMath index_math_;

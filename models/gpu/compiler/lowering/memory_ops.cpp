@@ -287,6 +287,7 @@ void end_program(Lowering& l) {
 }
 
 bool lower_return(Lowering& l, const kernel::Op&) {
+  if (l.groups().specialize) end_other_warps(l);
   end_program(l);
   return true;
 }

@@ -93,6 +93,8 @@ LowerOp find_lowering(std::string_view op) {
       {"ttng.warp_group_dot_wait", lower_warp_group_dot_wait},
       {"tt.dot", lower_dot},
       {"gpu.barrier", lower_barrier},
+      {"ttg.barrier", lower_barrier},
+      {"ttg.warp_specialize", lower_warp_specialize},
       {"tt.assert", lower_assert},
       {"arith.cmpf", lower_cmp_float},
       {"arith.select", lower_select},
@@ -142,7 +144,8 @@ LowerOp find_lowering(std::string_view op) {
 
 bool is_lowered(std::string_view op) {
   return op == "tt.reduce.return" || op == "tt.scan.return" || op == "scf.condition" ||
-         op == "cf.br" || op == "cf.cond_br" || op == "scf.yield" || find_lowering(op) != nullptr;
+         op == "ttg.warp_yield" || op == "ttg.warp_return" || op == "cf.br" || op == "cf.cond_br" ||
+         op == "scf.yield" || find_lowering(op) != nullptr;
 }
 
 }  // namespace xpusim::gpu

@@ -114,9 +114,7 @@ bool Reduction::within_warps() {
   return true;
 }
 
-void Reduction::barrier() {
-  b_.emit(Opcode::kBar, "BAR.SYNC.DEFER_BLOCKING", {}, {}).effect = MemoryEffect::kBarrier;
-}
+void Reduction::barrier() { l_.meet(); }
 
 /// of_operand(bytes, base) of each operand; their partial results lie one behind the other.
 template <class F>

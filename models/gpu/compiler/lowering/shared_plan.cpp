@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/gpu/compiler/warp_groups.h"
+
 namespace xpusim::gpu {
 namespace {
 
@@ -51,7 +53,7 @@ void SharedPlan::Pending::add(const Pending& other) {
 SharedPlan::SharedPlan(const kernel::Function& function) {
   const kernel::Region& body = *function.op->regions[0];
   number(body);
-  find_buffers(body);
+  find_buffers(body, nullptr);
   if (buffers_.empty()) return;
   while (follow_views(body)) {
   }
@@ -80,7 +82,29 @@ void SharedPlan::number(const kernel::Region& region) {
   }
 }
 
-void SharedPlan::find_buffers(const kernel::Region& region) {
+/// Bytes in which a ttg.warp_specialize hands a value to other warps (Triton packs them).
+static std::int64_t captured_bytes(const kernel::Type type) {
+  constexpr std::int64_t kPointer = 8, kOffset = 4;
+  if (type->kind == kernel::TypeKind::kMemDesc) {
+    return kPointer + kOffset * static_cast<std::int64_t>(type->shape.size());
+  }
+  if (type->kind != kernel::TypeKind::kScalar) return kPointer;
+  return std::max(8, kernel::bit_width(type->dtype)) / 8;
+}
+
+/// A byte a further warp, through all of the function, and the captured values.
+void SharedPlan::find_scratch(const kernel::Op& op) {
+  constexpr std::int64_t kScratchAlignment = 8;
+  const kernel::Op* function = op.parent->parent->parent;
+  const std::size_t at = place_.at(&op);
+  buffers_.push_back(
+      {function, WarpGroups::further_warps(op), kScratchAlignment, 0, place_.size()});
+  std::int64_t bytes = 0;
+  for (const kernel::Value* v : op.operands) bytes += captured_bytes(v->type);
+  if (bytes > 0) buffers_.push_back({&op, bytes, kScratchAlignment, at, at});
+}
+
+void SharedPlan::find_buffers(const kernel::Region& region, const kernel::Region* partition) {
   for (const auto& block : region.blocks) {
     for (const auto& op : block->ops) {
       if (op->name() == "ttg.local_alloc") {
@@ -89,10 +113,13 @@ void SharedPlan::find_buffers(const kernel::Region& region) {
             type->encoding && type->encoding->text.find("nvmma_shared") != std::string::npos;
         const std::size_t at = place_.at(op.get());
         behind_[op->result()->id] = {static_cast<std::uint32_t>(buffers_.size())};
-        buffers_.push_back(
-            {op.get(), bytes_of(type), swizzled ? kSwizzleAlignment : kAlignment, at, at});
+        buffers_.push_back({op.get(), bytes_of(type), swizzled ? kSwizzleAlignment : kAlignment, at,
+                            at, partition});
       }
-      for (const auto& inner : op->regions) find_buffers(*inner);
+      const bool specialize = op->name() == "ttg.warp_specialize";
+      if (specialize) find_scratch(*op);
+      for (const auto& inner : op->regions)
+        find_buffers(*inner, specialize ? inner.get() : partition);
     }
   }
 }
@@ -126,6 +153,12 @@ bool SharedPlan::follow_views(const kernel::Region& region) {
           join(*body.ops.back()->operands[n], *op->result(n));
         }
       }
+      if (op->name() == "ttg.warp_specialize") {
+        for (std::size_t r = 1; r < op->regions.size(); ++r) {
+          const auto& args = op->regions[r]->blocks[0]->args;
+          for (std::size_t n = 0; n < args.size(); ++n) join(*op->operands[n], *args[n]);
+        }
+      }
       for (const auto& inner : op->regions) changed = follow_views(*inner) || changed;
     }
   }
@@ -150,15 +183,26 @@ void SharedPlan::extend_lives(const kernel::Region& region, std::size_t loop_beg
       if (op->regions.empty()) continue;
       const kernel::Block& last = *op->regions.back()->blocks.back();
       const std::size_t end = last.ops.empty() ? at : place_.at(last.ops.back().get());
-      const bool inside = loop_end != 0;
+      const bool inside = loop_end != 0 || op->name() == "ttg.warp_specialize";
       for (const auto& inner : op->regions) {
         extend_lives(*inner, inside ? loop_begin : at, inside ? loop_end : end);
+      }
+      for (Buffer& b : buffers_) {  // all its warps run at once
+        if (op->name() == "ttg.warp_specialize" && b.begin < at && b.end > at)
+          b.end = std::max(b.end, end);
       }
     }
   }
 }
 
-/// The largest first, each at the lowest place that no buffer alive with it takes.
+/// Whether two buffers hold something at a time: different partitions run at any time.
+bool SharedPlan::are_together(const Buffer& a, const Buffer& b) {
+  if (a.partition != b.partition && a.partition != nullptr && b.partition != nullptr) return true;
+  return a.begin <= b.end && b.begin <= a.end;
+}
+
+/// The largest first, each at the lowest place that no buffer alive with it takes; what alignment
+/// leaves free before it stays free, as Triton has it.
 void SharedPlan::place_buffers() {
   std::vector<Buffer*> order;
   for (Buffer& b : buffers_) order.push_back(&b);
@@ -170,11 +214,10 @@ void SharedPlan::place_buffers() {
     while (moved) {
       moved = false;
       for (const Buffer* other : placed) {
-        const bool together = b->begin <= other->end && other->begin <= b->end;
         const bool overlaps =
-            b->offset < other->offset + other->bytes && other->offset < b->offset + b->bytes;
-        if (!together || !overlaps) continue;
-        const std::int64_t end = other->offset + other->bytes;
+            b->offset < other->offset + other->bytes && other->padded < b->offset + b->bytes;
+        if (!overlaps || !are_together(*b, *other)) continue;
+        const std::int64_t end = b->padded = other->offset + other->bytes;
         b->offset = (end + b->alignment - 1) / b->alignment * b->alignment;
         moved = true;
       }
@@ -188,6 +231,14 @@ void SharedPlan::place_buffers() {
 void SharedPlan::walk(const kernel::Block& block, Pending& pending) {
   for (const auto& op : block.ops) {
     if (meets(*op)) {
+      pending = {};
+      continue;
+    }
+    if (op->name() == "ttg.warp_specialize") {  // all warps meet before and after
+      for (const auto& inner : op->regions) {
+        pending = {};
+        for (const auto& b : inner->blocks) walk(*b, pending);
+      }
       pending = {};
       continue;
     }

@@ -21,7 +21,8 @@ class SharedPlan {
  public:
   explicit SharedPlan(const kernel::Function& function);
 
-  /// Byte offset of the buffer of a ttg.local_alloc.
+  /// Byte offset of the buffer of a ttg.local_alloc; of what the warps of a ttg.warp_specialize
+  /// find their captured values in; of where the function's warps are told what to run.
   std::int64_t offset(const kernel::Op& alloc) const { return offsets_.at(&alloc); }
   /// Bytes up to the end of the last buffer that is alive at an op; scratch comes after them.
   std::int64_t bytes_at(const kernel::Op& op) const;
@@ -33,8 +34,9 @@ class SharedPlan {
   struct Buffer {
     const kernel::Op* alloc;
     std::int64_t bytes, alignment;
-    std::size_t begin, end;  // places of ops, both inside
-    std::int64_t offset = 0;
+    std::size_t begin, end;                     // places of ops, both inside
+    const kernel::Region* partition = nullptr;  // whose warps alone use it
+    std::int64_t offset = 0, padded = 0;  // where it begins; where its padding before that does
   };
   struct Pending {  // touched since the last barrier
     Buffers read, written;
@@ -42,7 +44,9 @@ class SharedPlan {
   };
 
   void number(const kernel::Region& region);
-  void find_buffers(const kernel::Region& region);
+  void find_buffers(const kernel::Region& region, const kernel::Region* partition);
+  void find_scratch(const kernel::Op& specialize);
+  static bool are_together(const Buffer& a, const Buffer& b);
   bool follow_views(const kernel::Region& region);
   void extend_lives(const kernel::Region& region, std::size_t loop_begin, std::size_t loop_end);
   void place_buffers();

@@ -62,7 +62,8 @@ VReg elect(Lowering& l, const Boxes& boxes, const kernel::Value* condition) {
 }
 
 /// The address of a descriptor: a place among the parameters, or a pointer.
-std::pair<VReg, VReg> descriptor_address(Lowering& l, const kernel::Value& descriptor, VReg guard) {
+std::pair<VReg, VReg> descriptor_address(Lowering& l, const kernel::Value& value, VReg guard) {
+  const kernel::Value& descriptor = kernel::source_of(value);
   Builder& b = l.builder();
   std::pair<VReg, VReg> from;
   std::int64_t offset = descriptor.index;

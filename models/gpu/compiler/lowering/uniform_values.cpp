@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/kernel/analysis/op_facts.h"
+
 namespace xpusim::gpu {
 namespace {
 
@@ -47,6 +49,10 @@ void UniformValues::find(const kernel::Region& region) {
 
 void UniformValues::mark(const kernel::Value& value) {
   if (!is_scalar_integer(value) || !values_.insert(value.id).second) return;
+  if (const kernel::Value& source = kernel::source_of(value); &source != &value) {
+    mark(source);
+    return;
+  }
   if (value.def != nullptr) {
     const kernel::Op& op = *value.def;
     if (is_computed_there(op.name())) {
