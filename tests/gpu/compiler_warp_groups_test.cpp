@@ -179,6 +179,21 @@ TEST(LowerWarpSpecialize, AByteAWarpTellsWhatToRun) {
   EXPECT_EQ(loads, 3 * 2);  // told once what to run, once to end
 }
 
+TEST(LowerWarpSpecialize, AWarpAloneCopiesAllPartsOfABoxItself) {
+  // 64 columns of bf16 are one row of the swizzle, 128 are two: three copies an iteration, one of
+  // them of A, as in the listing; the last part of the result goes out by one of the four warps.
+  const Program program = gluon_program("ws_matmul_128x128x64_s3_w4");
+  int loads = 0, engine = 0, elected = 0;
+  for (const auto& i : program.code) {
+    loads += i.mnemonic == "UTMALDG.2D";
+    engine += i.op == Opcode::kUtma;
+    elected += i.mnemonic == "ELECT";
+  }
+  EXPECT_EQ(loads, 3);
+  EXPECT_EQ(engine, 2 + 1);
+  EXPECT_EQ(elected, 1);
+}
+
 TEST(LowerWarpSpecialize, ANumberThatWasLoadedGoesThroughSharedMemory) {
   std::string text = kernel_text(4, {1});
   text.replace(text.find("ttg.warp_specialize(%p)"), 23,

@@ -170,11 +170,12 @@ class Lowering {
   FloatFacts float_facts;
   /// What copies by TMA share (see tma_ops.cpp).
   struct TmaRegisters {
-    std::pair<VReg, VReg> parameters{kNoVReg, kNoVReg};  // address of the parameters
-    VReg warp = kNoVReg;                                 // number of the warp, uniform
-    std::map<std::uint32_t, VReg> part_numbers;          // by the warps that share a box
-    std::set<VReg> placed;                               // coordinates that a copy has taken
-    std::int64_t scratch = 0;                            // bytes of a block's scratch memory
+    std::pair<VReg, VReg> parameters{kNoVReg, kNoVReg};          // address of the parameters
+    std::pair<VReg, VReg> uniform_parameters{kNoVReg, kNoVReg};  // ... on the uniform datapath
+    VReg warp = kNoVReg;                                         // number of the warp, uniform
+    std::map<std::uint32_t, VReg> part_numbers;                  // by the warps that share a box
+    std::set<VReg> placed;     // coordinates that a copy has taken
+    std::int64_t scratch = 0;  // bytes of a block's scratch memory
   };
   TmaRegisters tma;
   /// What is known of scalars on the way that is being lowered: [value id] least and most.

@@ -1,8 +1,9 @@
 // Copies by TMA between tensors that descriptors describe and shared memory, and the waits for
 // those that leave it. One elected lane of each warp that has a part of the box gives the engine
 // the descriptor's address, the place in shared memory and the coordinates, all in uniform
-// registers. Left out: the turns of a warp that has more than one part, and that each part is a
-// copy of its own (the first warp's instruction stands for the whole box).
+// registers; a warp that is alone in its group elects nobody and takes all parts in turn. Left out:
+// the turns of warps of which there are several, and that each part is a copy of its own (the
+// first instruction stands for the whole box).
 
 #include <algorithm>
 #include <array>
@@ -17,22 +18,24 @@ constexpr std::int64_t kLargestBox = 256;  ///< elements along a dimension
 
 /// How a block is cut into boxes: rows as wide as the swizzle, at most 256 elements a dimension.
 struct Boxes {
+  std::uint32_t parts = 1;
   std::uint32_t warps = 1;  ///< that have a part
   std::uint32_t bytes = 0;  ///< of a part
   Boxes(const kernel::Type buffer, int num_warps) {
     const std::int64_t size = kernel::byte_size(buffer->dtype);
     const kernel::Attr width =
         buffer->encoding ? buffer->encoding->get("swizzlingByteWidth") : nullptr;
-    std::int64_t parts = 1, elements = 1;
+    std::int64_t count = 1, elements = 1;
     for (std::size_t d = 0; d < buffer->shape.size(); ++d) {
       std::int64_t most = kLargestBox;
       const bool innermost = d + 1 == buffer->shape.size();
       if (innermost && width && width->integer > 0) most = width->integer / size;
       const std::int64_t box = std::min(most, buffer->shape[d]);
-      parts *= (buffer->shape[d] + box - 1) / box;
+      count *= (buffer->shape[d] + box - 1) / box;
       elements *= box;
     }
-    warps = static_cast<std::uint32_t>(std::min<std::int64_t>(parts, num_warps));
+    parts = static_cast<std::uint32_t>(count);
+    warps = static_cast<std::uint32_t>(std::min<std::int64_t>(count, num_warps));
     bytes = static_cast<std::uint32_t>(elements * size);
   }
 };
@@ -150,12 +153,59 @@ MachineInstruction& copy_box(Lowering& l, const kernel::Op& op, std::string_view
   return i;
 }
 
+/// Whether a copy is the work of one warp that is alone in its group, and of a descriptor among the
+/// parameters: then nothing leaves the uniform datapath.
+bool is_alone(const Lowering& l, const kernel::Op& op) {
+  return l.groups().specialize && l.num_warps() == 1 &&
+         l.is_parameter(kernel::source_of(*op.operands[0]));
+}
+
+/// The parts of a box by a warp alone, each with a descriptor, a place and coordinates of its own;
+/// into shared memory also with an mbarrier.
+void copy_parts(Lowering& l, const kernel::Op& op, std::string_view mnemonic, const Boxes& boxes,
+                const BufferView& view, const BufferView* barrier) {
+  if (l.tma.uniform_parameters.first == kNoVReg) {
+    l.tma.uniform_parameters = {l.builder().uniform(), l.builder().uniform()};
+    const auto [low, high] = l.tma.uniform_parameters;
+    l.builder().emit(Opcode::kUniform, "ULDC.64", {low, high}, {}, kParameterAddress);
+  }
+  l.builder().emit(Opcode::kNop, "NOP", {}, {}).effect = MemoryEffect::kBarrier;  // ELECT's lanes
+  const auto [from_low, from_high] = l.tma.uniform_parameters;
+  for (std::uint32_t part = 0; part < boxes.parts; ++part) {
+    const std::uint32_t own = op.id * boxes.parts + part;  // tells immediates apart
+    const VReg low = uniform_value(l, "UIADD3", {from_low}, own);
+    const VReg high = uniform_value(l, "UIADD3.X", {from_high, low});
+    const UniformAddress at = address_of(l, view);
+    const VReg place =
+        uniform_value(l, "UIADD3", {at.base}, at.offset + part * boxes.bytes + (own << 20));
+    VRegList more{low, high};
+    if (barrier != nullptr) {
+      const UniformAddress arrives = address_of(l, *barrier);
+      more.push_back(uniform_value(l, "UIADD3", {arrives.base}, arrives.offset ^ (own << 20)));
+    }
+    const VRegList where = coordinates(l, op.group(1), boxes);
+    more.insert(more.end(), where.begin(), where.end());
+    if (part == 0) {
+      copy_box(l, op, mnemonic, {place}, more);
+      continue;
+    }
+    MachineInstruction& i = l.builder().emit(Opcode::kUniform, mnemonic, {}, {place});
+    i.uses.insert(i.uses.end(), more.begin(), more.end());
+    i.effect = MemoryEffect::kBarrier;
+  }
+}
+
 /// desc, coord*, src: the last operand.
 bool copy_out(Lowering& l, const kernel::Op& op, const std::array<std::string_view, 6>& mnemonics) {
   place_planned_barrier(l, op);
   const std::size_t source = op.operands.size() - 1, rank = source - 1;
   if (rank >= mnemonics.size()) return l.error(op, "TMA copies have at most five dimensions");
   const Boxes boxes(op.operands[source]->type, l.num_warps());
+  if (is_alone(l, op)) {
+    copy_parts(l, op, mnemonics[rank], boxes, l.operand(op, source).buffer, nullptr);
+    l.builder().emit(Opcode::kUniform, "UTMACMDFLUSH", {}, {}).effect = MemoryEffect::kBarrier;
+    return true;
+  }
   const VReg elected = elect(l, boxes, nullptr);
   const auto [low, high] = uniform_descriptor(l, *op.operands[0], elected);
   const VReg runs = uniform_value(l, "VOTEU.ANY", {elected});
@@ -175,6 +225,12 @@ bool lower_tma_load(Lowering& l, const kernel::Op& op) {
   const std::size_t rank = from.size(), barrier = 1 + rank, target = barrier + 1;
   if (rank >= kLoads.size()) return l.error(op, "TMA copies have at most five dimensions");
   const Boxes boxes(op.operands[target]->type, l.num_warps());
+  const bool always = kernel::integer_constant(*op.operands[target + 1]).value_or(0) != 0;
+  if (always && is_alone(l, op)) {
+    copy_parts(l, op, kLoads[rank], boxes, l.operand(op, target).buffer,
+               &l.operand(op, barrier).buffer);
+    return true;
+  }
   const VReg elected = elect(l, boxes, op.operands[target + 1]);
   const auto [low, high] = uniform_descriptor(l, *op.operands[0], elected);
   const VReg sets = uniform_value(l, "VOTEU.ANY", {elected});
