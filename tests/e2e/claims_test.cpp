@@ -127,8 +127,7 @@ double total_ns(const std::string& arguments) {
   EXPECT_EQ(r.exit_code, 0) << r.out << r.err;
   const json report = json::parse(read_file(file));
   double sum = 0;
-  for (const auto& launch : report["launches"])
-    sum += launch["duration_ns"].get<double>();
+  for (const auto& launch : report["launches"]) sum += launch["duration_ns"].get<double>();
   return sum;
 }
 

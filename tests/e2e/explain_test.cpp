@@ -24,7 +24,8 @@ TEST(Explain, TellsASourceLinesBundlesCyclesAndSlots) {
 TEST(Explain, ListsTheBundlesIfAsked) {
   const auto r = xpusim("explain workloads/pallas/add.yaml --on tpu_v6e --values off --bundles");
   EXPECT_EQ(r.exit_code, 0) << r.err;
-  EXPECT_THAT(r.out, ContainsRegex("[0-9]+  pallas_kernels.py:16:[0-9]+ .*vadd:f32 v[0-9]+, v[0-9]+"));
+  EXPECT_THAT(r.out,
+              ContainsRegex("[0-9]+  pallas_kernels.py:16:[0-9]+ .*vadd:f32 v[0-9]+, v[0-9]+"));
 }
 
 TEST(Explain, IsRefusedWhereNoCodeIsListed) {
