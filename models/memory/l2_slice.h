@@ -52,12 +52,12 @@ struct BlockRequest {
 /// * dirty data goes to memory when its line leaves, or when its set has too many dirty lines.
 ///
 /// A slice looks up `sectors_per_cycle` in order of arrival; fills cost no look-ups, but what comes
-/// from memory and from SMs enters the data at `filled_per_cycle`. An atomic is
-/// then performed by the unit of its 256 B, pass after pass, in order of arrival; one that adds
-/// floats keeps its sector longer than the unit, which goes on with others. All follows from
-/// messages by time stamps: a slice is never ticked. Not modelled: a limit on misses under
-/// way, byte masks within a sector, compression, residency hints (evict_first and the like), ECC, a
-/// clock of its own, an order of write-backs beyond LRU.
+/// from memory and from SMs enters the data at `filled_per_cycle`. An atomic is then performed by
+/// the unit of its 256 B, pass after pass, in order of arrival; one that adds floats keeps its
+/// sector longer than the unit, which goes on with others. All follows from messages by time
+/// stamps: a slice is never ticked. Not modelled: a limit on misses under way, byte masks within a
+/// sector, compression, residency hints (evict_first and the like), ECC, a clock of its own, an
+/// order of write-backs beyond LRU.
 class L2Slice : public sc_core::sc_module, public engine::Component {
  public:
   /// `far_reply`: cycles that an answer from the home to an SM of the other half takes on top.
@@ -105,8 +105,8 @@ class L2Slice : public sc_core::sc_module, public engine::Component {
   L2Params params_;
   std::uint32_t index_, other_, id_ = 0;
   Cycle far_reply_;
-  std::uint64_t look_up_, fill_, atomic_,
-      float_atomic_;             ///< a sector takes, in fractions of a cycle
+  /// What a sector takes, in fractions of a cycle.
+  std::uint64_t look_up_, fill_, atomic_, float_atomic_;
   std::uint64_t next_free_ = 0;  ///< of the look-up pipeline, in fractions of a cycle
   std::uint64_t next_fill_ = 0;  ///< when the data array takes in more, likewise
   struct AtomicUnit {

@@ -80,8 +80,8 @@ void list_lines(const Program& program, const SlotParams& slots, const Activity&
 
 }  // namespace
 
-std::string list_bundles(const Program& program, const SlotParams& slots,
-                         const Activity& activity) {
+std::string list_bundles(const Program& program, const SlotParams& slots, const Activity& activity,
+                         bool all) {
   std::string text;
   Out out(text);
   std::size_t width = 4;
@@ -94,6 +94,7 @@ std::string list_bundles(const Program& program, const SlotParams& slots,
     fmt::format_to(out, "{:>4}  {} {} x {} bytes  {}\n", b, name(buffer.kind), buffer.copies,
                    buffer.bytes, buffer.name);
   }
+  if (!all) return text;
   fmt::format_to(out, "\nbundles\n");
   for (std::size_t b = 0; b < program.bundles.size(); ++b) {
     const Bundle& bundle = program.bundles[b];

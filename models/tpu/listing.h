@@ -11,7 +11,8 @@ namespace xpusim::tpu {
 /// A program for people to read. First its source lines: how many bundles each has, what part of
 /// each slot they use, and the cycles that the line took in the run, with the reason for most of
 /// its waits. A bundle belongs to the line of its oldest instruction, though others may share it.
-/// Then every bundle, in order.
-std::string list_bundles(const Program& program, const SlotParams& slots, const Activity& activity);
+/// Then every bundle in order, if `all`.
+std::string list_bundles(const Program& program, const SlotParams& slots, const Activity& activity,
+                         bool all);
 
 }  // namespace xpusim::tpu

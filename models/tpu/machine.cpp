@@ -59,8 +59,9 @@ Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::De
   Expected<SimulationResult> result = simulate(params_, ready->program, work, simulation);
   if (!result) return fail(result.error());
   run::LaunchReport report = make_report(launch, params_, *ready, *result, simulation.clock_hz);
-  if (options.listing) {
-    report.listing = list_bundles(ready->program, params_.core.slots, result->activity);
+  if (options.listing != run::Listing::kNone) {
+    report.listing = list_bundles(ready->program, params_.core.slots, result->activity,
+                                  options.listing == run::Listing::kAll);
   }
   return report;
 }

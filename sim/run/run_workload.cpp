@@ -49,7 +49,7 @@ class WorkloadRun {
     options_.clock_hz = settings_.clock_hz;
     if (auto done = open_trace(); !done) return done;
     if (auto done = check_record(); !done) return done;
-    if (settings_.listing && !machine_.family->lists)
+    if (settings_.listing != Listing::kNone && !machine_.family->lists)
       return fail({"--on", 0, 0},
                   fmt::format("the {} machines list no code", machine_.family->name));
     options_.listing = settings_.listing;

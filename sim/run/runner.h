@@ -25,9 +25,9 @@ struct RunSettings {
   std::string trace;                                  ///< file, or ""
   std::optional<RecordRequest> record;                ///< of launch `recorded` in the first round
   std::size_t recorded = 0;
-  bool listing = false;     ///< LaunchOptions::listing, of every launch
-  std::vector<Dump> dumps;  ///< tensors to write to files after the run
-  int loop = 1;             ///< reported rounds of the whole list, back to back
+  Listing listing = Listing::kNone;  ///< LaunchOptions::listing, of every launch
+  std::vector<Dump> dumps;           ///< tensors to write to files after the run
+  int loop = 1;                      ///< reported rounds of the whole list, back to back
 };
 
 /// A machine made from its configuration.

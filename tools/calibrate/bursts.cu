@@ -7,9 +7,10 @@
 
 static std::uint32_t* g_out;
 static float *g_x, *g_y, *g_z, *g_flush;
+static int g_sms;
+static double g_cycles_of_ns;  // the highest clock: without tensor work that is the clock
 constexpr std::size_t kFlushFloats = std::size_t{128} << 20, kFloats = std::size_t{64} << 20;
 constexpr int kNoted = 5;  // words a warp: global time, SM, start, data, end
-constexpr double kCyclesOfNs = 1.98;
 
 __device__ __forceinline__ std::uint32_t global_time() {
   std::uint32_t t;
@@ -73,6 +74,14 @@ __global__ void stay(std::uint32_t* out, std::uint32_t cycles) {
   note_warp(out, time, start, start);
 }
 
+/// The same without a note; the block may store a word a thread as the last thing it does.
+__global__ void stay_and_store(float* z, std::uint32_t cycles, bool store) {
+  const std::uint32_t start = now();
+  while (now() - start < cycles) {
+  }
+  if (store) z[8 * (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x)] = start;
+}
+
 struct Warp {
   double start, data, end;
 };
@@ -82,7 +91,7 @@ using Sms = std::map<std::uint32_t, std::vector<Warp>>;
 /// clocks are aligned by the global timer, to its step of 32 ns.
 template <class Launch>
 Sms run(int blocks, int threads, Launch launch) {
-  flush<<<528, 512>>>(g_flush, kFlushFloats);
+  flush<<<4 * g_sms, 512>>>(g_flush, kFlushFloats);
   launch();
   CHECK(cudaDeviceSynchronize());
   std::vector<std::uint32_t> raw(std::size_t{kNoted} * blocks * (threads / 32));
@@ -96,7 +105,7 @@ Sms run(int blocks, int threads, Launch launch) {
     const auto since = [&](std::uint32_t c) { return double(std::int32_t(c - clock)); };
     double offset = 1e30;
     for (const auto* w : warps)
-      offset = std::min(offset, since(w[2]) - kCyclesOfNs * double(std::int32_t(w[0] - time)));
+      offset = std::min(offset, since(w[2]) - g_cycles_of_ns * double(std::int32_t(w[0] - time)));
     for (const auto* w : warps) {
       sms[sm].push_back({since(w[2]) - offset, since(w[3]) - offset, since(w[4]) - offset});
       first = std::min(first, since(w[2]) - offset);
@@ -141,7 +150,8 @@ void report_first_starts(int threads) {
   const int fit = std::min(32, 2048 / threads), warps = threads / 32;
   std::vector<double> v;
   for (int r = 0; r < kRepeats; ++r) {
-    const Sms sms = run(132 * fit, threads, [&] { stay<<<132 * fit, threads>>>(g_out, 20000); });
+    const Sms sms =
+        run(g_sms * fit, threads, [&] { stay<<<g_sms * fit, threads>>>(g_out, 20000); });
     const auto& list = sms.begin()->second;
     const int blocks = std::max(2, fit / 2);
     v.push_back((list[(blocks - 1) * warps].start - list[0].start) / (blocks - 1));
@@ -152,7 +162,7 @@ void report_first_starts(int threads) {
 /// Cycles of the chip a block, when all slots are filled again and again.
 void report_refill(int threads, int stays) {
   std::vector<double> v;
-  const int fit = std::min(32, 2048 / threads), blocks = 132 * fit;
+  const int fit = std::min(32, 2048 / threads), blocks = g_sms * fit;
   const auto last = [&](int rounds) {
     double start = 0;
     const Sms sms =
@@ -164,10 +174,46 @@ void report_refill(int threads, int stays) {
   report("refill", params("threads", threads, "stays", stays), v, "cycles");
 }
 
+/// Cycles from the end of a stay to the start of the next block's in the same slot, at a quarter of
+/// the blocks that fit, so that neither slots nor dispatches are short. By events.
+void report_turnaround(int threads, bool store) {
+  constexpr int kStay = 8000, kRounds[] = {8, 24};
+  const int fit = std::max(1, std::min(32, 2048 / threads) / 4);
+  const int shared = 200 * 1024 / fit;
+  allow_shared(stay_and_store, shared);
+  int resident = 0;
+  CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, stay_and_store, threads, shared));
+  cudaEvent_t begin, end;
+  CHECK(cudaEventCreate(&begin));
+  CHECK(cudaEventCreate(&end));
+  const auto cycles = [&](int rounds) {
+    CHECK(cudaEventRecord(begin));
+    stay_and_store<<<g_sms * resident * rounds, threads, shared>>>(g_z, kStay, store);
+    CHECK(cudaEventRecord(end));
+    CHECK(cudaDeviceSynchronize());
+    float ms = 0;
+    CHECK(cudaEventElapsedTime(&ms, begin, end));
+    return ms * 1e6 * g_cycles_of_ns;
+  };
+  std::vector<double> v;
+  cycles(kRounds[1]);
+  for (int r = 0; r < kRepeats; ++r) {
+    v.push_back((cycles(kRounds[1]) - cycles(kRounds[0])) / (kRounds[1] - kRounds[0]) - kStay);
+  }
+  report("turnaround", params("threads", threads, "blocks_of_sm", resident, "stores", int(store)),
+         v, "cycles");
+}
+
 int main() {
+  int khz = 0;
+  CHECK(cudaDeviceGetAttribute(&g_sms, cudaDevAttrMultiProcessorCount, 0));
+  CHECK(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0));
+  g_cycles_of_ns = khz * 1e-6;
   g_x = device<float>(kFloats), g_y = device<float>(kFloats), g_z = device<float>(kFloats);
   g_flush = device<float>(kFlushFloats), g_out = device<std::uint32_t>(std::size_t{8} << 20);
   for (int threads : {32, 64, 128, 256, 512, 1024}) report_first_starts(threads);
+  for (int threads : {32, 128, 256})
+    for (bool store : {false, true}) report_turnaround(threads, store);
   for (int threads : {32, 64, 128, 256}) report_refill(threads, 0), report_refill(threads, 2000);
   for (int kilo : {64, 256, 1024, 4096, 16384}) {
     report_stream<1, float4, 1, false>(kilo);

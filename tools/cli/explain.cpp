@@ -13,11 +13,6 @@ struct ExplainOptions : RunOptions {
   bool bundles = false;
 };
 
-/// What comes before the list of bundles.
-std::string summary(const std::string& listing) {
-  return listing.substr(0, listing.find("\nbundles\n"));
-}
-
 int explain(const ExplainOptions& options) {
   if (options.machines.size() != 1) {
     Diagnostics d;
@@ -26,7 +21,7 @@ int explain(const ExplainOptions& options) {
   }
   auto settings = options.settings(options.machines[0]);
   if (!settings) return print(settings.error()), kWrongInput;
-  settings->listing = true;
+  settings->listing = options.bundles ? run::Listing::kAll : run::Listing::kLines;
   auto workload = run::load_workload(options.workload);
   if (!workload) return print(workload.error()), kWrongInput;
   auto text = run::in_child([&]() -> Expected<std::string> {
@@ -34,11 +29,7 @@ int explain(const ExplainOptions& options) {
     if (!report) return fail(report.error());
     if (!report->failure.empty()) return fail(report->failure);
     std::string all;
-    for (const auto& launch : report->launches) {
-      const std::string& listing = launch.machine.listing;
-      all += options.bundles ? listing : summary(listing);
-      all += '\n';
-    }
+    for (const auto& launch : report->launches) all += launch.machine.listing + '\n';
     return all;
   });
   if (!text) return print(text.error()), exit_code(text.error());

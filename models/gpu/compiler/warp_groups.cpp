@@ -5,16 +5,16 @@
 #include <algorithm>
 #include <numeric>
 
+#include "models/gpu/compiler/assembler/assembler.h"
+#include "models/gpu/program/program.h"
+
 namespace xpusim::gpu {
 namespace {
 
-constexpr int kWarpsOfGroup = 4;         // a warpgroup
 constexpr int kReservedBarriers = 2;     // of the function's own warps, and of all
-constexpr int kBarriers = 16;            // of a block (PTX ISA, bar)
-constexpr int kThreadRegisters = 65536;  // of a block
-constexpr int kUnit = 8;                 // setmaxnreg
-constexpr int kLeast = 24, kMost = 256;  // setmaxnreg
+constexpr int kLeast = 24, kMost = 256;  // registers that setmaxnreg takes (PTX ISA)
 constexpr int kIdle = 16;                // that partitions of nothing ask for
+constexpr int kMostWarps = 32;           // of a block: 1,024 threads
 
 int round_up(int n, int unit) { return (n + unit - 1) / unit * unit; }
 int round_down(int n, int unit) { return n / unit * unit; }
@@ -37,8 +37,8 @@ void find(const kernel::Region& region, std::vector<const kernel::Op*>& found) {
 
 /// Groups for warps beyond the partitions' that make their warpgroup whole, in powers of two.
 void fill_up(std::vector<WarpGroup>& groups, int further, std::vector<int>& registers) {
-  int missing = round_up(further, kWarpsOfGroup) - further;
-  for (int size = kWarpsOfGroup / 2; size > 0; size /= 2) {
+  int missing = round_up(further, kWarpsOfWarpgroup) - further;
+  for (int size = kWarpsOfWarpgroup / 2; size > 0; size /= 2) {
     if (missing < size) continue;
     missing -= size;
     WarpGroup idle;
@@ -65,19 +65,19 @@ void number_warps(std::vector<WarpGroup>& groups) {
 /// Gives each warpgroup what its partitions ask for at most, and the rest to the function's warps.
 void share_registers(WarpGroups& all, const std::vector<int>& requested, int launch) {
   const int own = all.groups[0].warps;
-  std::vector<int> of_warpgroup(static_cast<std::size_t>(all.warps / kWarpsOfGroup + 1));
+  std::vector<int> of_warpgroup(static_cast<std::size_t>(all.warps / kWarpsOfWarpgroup + 1));
   const auto warpgroup = [&](const WarpGroup& g) -> int& {
-    return of_warpgroup[static_cast<std::size_t>((g.first - own) / kWarpsOfGroup)];
+    return of_warpgroup[static_cast<std::size_t>((g.first - own) / kWarpsOfWarpgroup)];
   };
   for (std::size_t n = 1; n < all.groups.size(); ++n) {
     int& most = warpgroup(all.groups[n]);
-    most = std::max(most, round_up(requested[n - 1], kUnit));
+    most = std::max(most, round_up(requested[n - 1], kRegisterUnit));
   }
   int budget = launch * own;
   for (std::size_t n = 1; n < all.groups.size(); ++n) {
     budget += (launch - warpgroup(all.groups[n])) * all.groups[n].warps;
   }
-  const int rest = round_down(budget / own, kUnit);
+  const int rest = round_down(budget / own, kRegisterUnit);
   if (budget <= 0 || rest < kLeast) return;
   for (std::size_t n = 1; n < all.groups.size(); ++n) {
     all.groups[n].registers = warpgroup(all.groups[n]);
@@ -87,18 +87,18 @@ void share_registers(WarpGroups& all, const std::vector<int>& requested, int lau
   const int further = all.warps - own;
   all.waiting_registers = kLeast;
   all.function_registers =
-      round_down(launch + (launch - all.waiting_registers) * further / own, kUnit);
+      round_down(launch + (launch - all.waiting_registers) * further / own, kRegisterUnit);
   if (all.function_registers <= kMost) return;
   all.function_registers = kMost;
   const int given = (kMost - launch) * own / further;
-  all.waiting_registers = round_down(launch - given, kUnit);
+  all.waiting_registers = round_down(launch - given, kRegisterUnit);
 }
 
 }  // namespace
 
 int WarpGroups::further_warps(const kernel::Op& specialize) {
   const std::vector<int> warps = ints(specialize.attr("partitionNumWarps"));
-  return round_up(std::accumulate(warps.begin(), warps.end(), 0), kWarpsOfGroup);
+  return round_up(std::accumulate(warps.begin(), warps.end(), 0), kWarpsOfWarpgroup);
 }
 
 Expected<WarpGroups> WarpGroups::make(const kernel::Module& module,
@@ -126,9 +126,9 @@ Expected<WarpGroups> WarpGroups::make(const kernel::Module& module,
     return fail(op.text, "'ttg.warp_specialize' in a loop or a branch is not modelled");
   }
   const std::vector<int> warps = ints(op.attr("partitionNumWarps"));
-  if (warps.size() + kReservedBarriers > kBarriers) {
-    return fail(op.text,
-                fmt::format("{} partitions, but a block has {} barriers", warps.size(), kBarriers));
+  if (warps.size() + kReservedBarriers > kBarriersOfBlock) {
+    return fail(op.text, fmt::format("{} partitions, but a block has {} barriers", warps.size(),
+                                     kBarriersOfBlockOfBlock));
   }
   int further = 0;
   for (std::size_t n = 0; n < warps.size(); ++n) {
@@ -146,12 +146,11 @@ Expected<WarpGroups> WarpGroups::make(const kernel::Module& module,
   number_warps(all.groups);
   all.specialize = &op;
   all.warps = own.warps + further_warps(op);
-  constexpr int kMostWarps = 32;
   if (all.warps > kMostWarps) {
     return fail(op.text, fmt::format("a block of {} warps: at most {}", all.warps, kMostWarps));
   }
   if (requested.empty()) return all;
-  const int fitting = round_down(kThreadRegisters / (all.warps * 32), kUnit);
+  const int fitting = round_down(kRegistersOfSm / (all.warps * kWarpLanes), kRegisterUnit);
   share_registers(all, requested, static_cast<int>(module.op->int_attr("ttg.maxnreg", fitting)));
   return all;
 }

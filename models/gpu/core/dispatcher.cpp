@@ -73,15 +73,17 @@ void Dispatcher::send_next(engine::Cycle now) {
   --free_[sm];
   --free_slots_;
   turn_ = turn_ + 1 == count ? 0 : turn_ + 1;
-  next_fine_ = std::max(next_fine_, now * kParts) + (never_used_ > 0 ? first_interval_ : interval_);
-  if (never_used_ > 0) --never_used_;
+  const bool first = never_used_ > 0;
+  never_used_ -= first;
+  next_fine_ = std::max(next_fine_, now * kParts) + (first ? first_interval_ : interval_);
   next_dispatch_ = next_fine_ / kParts;
 }
 
 engine::Cycle Dispatcher::receive(const engine::Message& message, engine::Cycle now) {
   const bool stores = message.kind == kBlockDone && message.address > 0;
-  if (stores != stores_[message.from]) stores ? ++storing_ : --storing_;
+  storing_ -= stores_[message.from];
   stores_[message.from] = stores;
+  storing_ += stores;
   if (message.kind == kBlockDone) {
     ++done_;
     ++free_[message.from];

@@ -15,7 +15,6 @@ constexpr std::uint32_t kMaxIndex = 0xfffe;
 constexpr std::uint32_t kWavefrontBytes = 128;  // what shared memory moves in one pass
 constexpr std::uint16_t kBypassBytes = 16;      // a lane of cp.async.cg; less: cp.async.ca
 constexpr std::uint16_t kWordBytes = 4;
-constexpr int kRegisterUnit = 8;  // of a thread: warps get 256 at a time
 
 struct Class {
   Port port;

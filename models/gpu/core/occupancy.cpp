@@ -7,7 +7,6 @@ namespace xpusim::gpu {
 
 namespace {
 constexpr std::int64_t kSubCoresOfSm = 4;
-constexpr std::int64_t kRegisterUnit = 256;  // registers of a warp are allocated in these units
 constexpr std::int64_t kLeastRegisters = 16;
 constexpr std::int64_t kSharedUnit = 128;  // bytes
 constexpr std::array<std::int64_t, 10> kCarveOutsKib{0, 8, 16, 32, 64, 100, 132, 164, 196, 228};
@@ -26,7 +25,7 @@ Occupancy occupancy(const SmParams& sm, const Program& program) {
   Occupancy o;
   const std::int64_t warps = std::max(1, program.num_warps);
   o.registers_per_thread = std::max<std::int64_t>(program.registers_per_thread, kLeastRegisters);
-  const std::int64_t per_warp = round_up(o.registers_per_thread * kWarpLanes, kRegisterUnit);
+  const std::int64_t per_warp = kWarpLanes * round_up(o.registers_per_thread, kRegisterUnit);
   o.by_registers = sm.registers / kSubCoresOfSm / per_warp * kSubCoresOfSm / warps;
   o.shared_bytes_per_block = program.shared_bytes + sm.shared_reserved_bytes;
   const std::int64_t taken = round_up(o.shared_bytes_per_block, kSharedUnit);

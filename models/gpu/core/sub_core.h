@@ -80,7 +80,7 @@ struct SmShared {
   std::uint32_t constants_ready = kBlocked;   ///< kBlocked: no constant was read yet
   std::uint32_t ended_block = kBlocked;       ///< a block whose last warp has just exited
   std::uint32_t stores_left = 0;              ///< not yet performed, those of ended blocks too
-  Lsu lsu;
+  Lsu lsu;  ///< Sm::expect_tick() brings all before it into the host's cache at once
   Tma tma;
   InstructionFetch fetch;
   std::vector<ResidentBlock> blocks;

@@ -9,8 +9,6 @@
 
 namespace xpusim::gpu {
 
-inline constexpr std::uint32_t kWarpsOfWarpgroup = 4;
-
 /// Cycles that a matrix instruction keeps the tensor core of one sub-core: of wgmma, that of the
 /// warp's quarter.
 std::uint32_t tensor_cycles(const TensorParams& p, Opcode op, const MmaShape& shape);

@@ -14,6 +14,8 @@
 namespace xpusim::gpu {
 
 inline constexpr int kWarpLanes = 32;
+inline constexpr int kWarpsOfWarpgroup = 4;
+inline constexpr int kRegisterUnit = 8;  ///< registers of a thread are given out in these units
 inline constexpr int kScoreboards =
     6;  ///< counters for variable-latency results a warp (as in SASS)
 inline constexpr int kBarriersOfBlock = 16;   ///< named barriers (PTX ISA, bar)

@@ -73,10 +73,15 @@ ValueId TileBuilder::tile_compute(Opcode opcode, Element element,
   op.element = element;
   std::copy(operands.begin(), operands.end(), op.operands.begin());
   for (ValueId v : operands) op.grid = join(op.grid, value(v).grid);
+  return define(std::move(op), kind);
+}
+
+/// The op's result is a value of its grid and element.
+ValueId TileBuilder::define(TileOp op, TileValue::Kind kind) {
   TileValue result;
   result.kind = kind;
   result.grid = op.grid;
-  result.element = element;
+  result.element = op.element;
   op.result = tile(result);
   const ValueId id = op.result;
   push(std::move(op));
@@ -176,14 +181,7 @@ ValueId TileBuilder::transpose(Element element, VregGrid grid, ValueId v) {
 ValueId TileBuilder::matmul(Element element, TileOp op) {
   op.kind = TileOp::Kind::kMatmul;
   op.element = element;
-  TileValue v;
-  v.kind = TileValue::Kind::kTile;
-  v.grid = op.grid;
-  v.element = element;
-  op.result = tile(v);
-  const ValueId id = op.result;
-  push(std::move(op));
-  return id;
+  return define(std::move(op), TileValue::Kind::kTile);
 }
 
 void TileBuilder::scalar_op(Opcode opcode, std::span<const ValueId> operands, ValueId result) {

@@ -55,6 +55,7 @@ class TileBuilder {
                        TileValue::Kind kind);
   ValueId widen(ValueId v);
   bool must_widen(Opcode op, Element element) const;
+  ValueId define(TileOp op, TileValue::Kind kind);
   void push(TileOp op);
 
   TileFunction& function_;
