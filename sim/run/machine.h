@@ -88,16 +88,15 @@ struct Peaks {
 /// What a launch is to keep for a page about it: what one core (an SM) did in a window of cycles.
 struct RecordRequest {
   std::uint32_t core = 0;
-  std::optional<std::uint64_t>
-      first_cycle;  /// How much a machine tells of the code that a launch was compiled to.
-  enum class Listing : std::uint8_t {
-    kNone,
-    kLines,  ///< its parts by source line
-    kAll,    ///< ... and each instruction
-  };
-
-  ///< absent: when the core gets its first work
+  std::optional<std::uint64_t> first_cycle;  ///< absent: when the core gets its first work
   std::uint64_t cycles = 20'000;
+};
+
+/// How much a machine tells of the code that a launch was compiled to.
+enum class Listing : std::uint8_t {
+  kNone,
+  kLines,  ///< its parts by source line
+  kAll,    ///< ... and each instruction
 };
 
 struct LaunchOptions {
