@@ -128,7 +128,7 @@ Expected<WarpGroups> WarpGroups::make(const kernel::Module& module,
   const std::vector<int> warps = ints(op.attr("partitionNumWarps"));
   if (warps.size() + kReservedBarriers > kBarriersOfBlock) {
     return fail(op.text, fmt::format("{} partitions, but a block has {} barriers", warps.size(),
-                                     kBarriersOfBlockOfBlock));
+                                     kBarriersOfBlock));
   }
   int further = 0;
   for (std::size_t n = 0; n < warps.size(); ++n) {
