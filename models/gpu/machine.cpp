@@ -15,6 +15,7 @@
 #include "models/gpu/core/recording.h"
 #include "models/gpu/core/report.h"
 #include "models/gpu/core/sm_tracer.h"
+#include "models/gpu/listing.h"
 #include "sim/kernel/op_info.h"
 #include "sim/run/cost.h"
 
@@ -323,6 +324,9 @@ Expected<run::LaunchReport> Machine::simulate(const Job& job, const Clocks& cloc
       compulsory_bytes(work, memory, cached, chip.memory().most_dirty_bytes());
   fill_report(chip, params_, program, image, profile, fit, clocks.voltage_hz, report);
   tracer.note(report);
+  if (options.listing != run::Listing::kNone) {
+    report.listing = list_program(program, report, options.listing == run::Listing::kAll);
+  }
   if (recorder) {
     recorder->finish();
     const std::uint32_t sm = options.record->core;
@@ -368,6 +372,7 @@ run::Family family() {
   f.create = create;
   f.traces = true;
   f.records = true;
+  f.lists = true;
   f.params = document_params;
   return f;
 }

@@ -28,10 +28,20 @@ TEST(Explain, ListsTheBundlesIfAsked) {
               ContainsRegex("[0-9]+  pallas_kernels.py:16:[0-9]+ .*vadd:f32 v[0-9]+, v[0-9]+"));
 }
 
+TEST(Explain, TellsAGpusInstructionsCountsAndStallsByLine) {
+  const auto r = xpusim("explain workloads/triton/softmax.yaml --on h200 --values off --bundles");
+  EXPECT_EQ(r.exit_code, 0) << r.err;
+  EXPECT_THAT(r.out, HasSubstr("registers a thread"));
+  // Its line, the instructions in the code and executed, cycles, what they are, what they wait for.
+  EXPECT_THAT(r.out, ContainsRegex("kernels.py:[0-9]+:[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+  .*LDG [0-9]+"
+                                   ".*  long_scoreboard [0-9]+"));
+  EXPECT_THAT(r.out, ContainsRegex("[0-9]+  kernels.py:[0-9]+:[0-9]+ +MUFU.EX2"));
+}
+
 TEST(Explain, IsRefusedWhereNoCodeIsListed) {
-  const auto r = xpusim("explain workloads/triton/vector_add.yaml --on h200");
+  const auto r = xpusim("explain workloads/triton/vector_add.yaml --on roofline_h200");
   EXPECT_EQ(r.exit_code, 2);
-  EXPECT_THAT(r.err, HasSubstr("the gpu machines list no code"));
+  EXPECT_THAT(r.err, HasSubstr("the roofline machines list no code"));
 }
 
 }  // namespace
