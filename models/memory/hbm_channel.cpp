@@ -18,7 +18,10 @@ HbmChannel::HbmChannel(const HbmTiming& timing, std::uint32_t index, std::uint32
     q.tail.fill(kNone);
     q.hit.fill(kNone);
   }
-  for (std::uint32_t b = 0; b < t_.banks; ++b) group_banks_[b % t_.groups] |= BankMask{1} << b;
+  for (std::uint32_t b = 0; b < t_.banks; ++b) {
+    group_of_[b] = static_cast<std::uint8_t>(b % t_.groups);
+    group_banks_[group_of_[b]] |= BankMask{1} << b;
+  }
   if (t_.refresh == HbmTiming::Refresh::kNone) return;
   refresh_at_ = t_.refresh_interval - std::uint64_t{t_.refresh_interval} * index / of;
   if (t_.refresh == HbmTiming::Refresh::kPerBank) refresh_bank_ = index % t_.banks;
@@ -250,6 +253,7 @@ HbmChannel::Ck HbmChannel::start_lanes(Ck now) {
     const Pick pick = pick_hit(other, now);
     if (pick.bank < 0) {
       next = std::min(next, pick.next);
+      if (!other.busy()) break;  // the other lane would find the same
       continue;
     }
     const auto b = static_cast<std::uint32_t>(pick.bank);
@@ -271,14 +275,15 @@ HbmChannel::Ck HbmChannel::start_lanes(Ck now) {
 HbmChannel::Pick HbmChannel::pick_hit(const Lane& other, Ck now) const {
   const Queue& q = queues_[write_mode_];
   BankMask mask = q.hits & ~refresh_due_;
-  if (other.busy()) mask &= ~group_banks_[other.bank % t_.groups];
+  if (other.busy()) mask &= ~group_banks_[group_of_[other.bank]];
+  if (mask == 0) return {};
   const Ck bus = other.busy() ? 0 : (write_mode_ ? write_at_ : read_at_);
   Pick pick;
   std::uint64_t oldest = ~std::uint64_t{0};
   for (; mask != 0; mask &= mask - 1) {
     const int b = std::countr_zero(mask);
     const auto i = static_cast<std::size_t>(b);
-    const Group& g = groups_[i % t_.groups];
+    const Group& g = groups_[group_of_[i]];
     const Ck ready = write_mode_ ? std::max({banks_[i].write_at, g.write_at, bus})
                                  : std::max({banks_[i].read_at, g.read_at, bus});
     if (ready > now) {
@@ -326,7 +331,7 @@ void HbmChannel::complete_parts(const Lane& lane, std::uint32_t columns,
 void HbmChannel::hold_after(const Lane& lane, std::uint32_t columns) {
   const Ck last = lane.start + t_.ccd_l * (columns - 1);
   Bank& b = banks_[lane.bank];
-  Group& g = groups_[lane.bank % t_.groups];
+  Group& g = groups_[group_of_[lane.bank]];
   const auto hold = [](Ck& at, Ck until) { at = std::max(at, until); };
   if (write_mode_) {
     const Ck data_end = last + t_.cwl + t_.burst;

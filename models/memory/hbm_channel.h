@@ -175,6 +175,7 @@ class HbmChannel {
   std::array<BankMask, kMaxBanks> group_banks_{};
   std::array<Queue, 2> queues_;  ///< reads, writes
   std::array<Lane, 2> lanes_;
+  std::array<std::uint8_t, kMaxBanks> group_of_{};  ///< of each bank
   bool write_mode_ = false;
   BankMask open_ = 0, refresh_due_ = 0;
   Ck act_at_ = 0, pre_at_ = 0, read_at_ = 0, write_at_ = 0, row_bus_at_ = 0;

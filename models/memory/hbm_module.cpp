@@ -15,6 +15,8 @@ __extension__ using Wide = unsigned __int128;
 /// Fraction bits of the clock ratio: the product of a cycle and a ratio keeps 1e-9 CK exact for
 /// hours.
 constexpr unsigned kFraction = 56;
+/// Channels of a chip that a host keeps close by anyway.
+constexpr std::size_t kCachedBytes = 256 * 1024;
 /// A longer window saves no more work and makes the module's working set large.
 constexpr engine::Cycle kLongestWindow = 256;
 
@@ -35,7 +37,8 @@ HbmModule::HbmModule(const sc_core::sc_module_name& name, const engine::Schedule
       map_(map),
       first_(first),
       request_ck_(whole_ck(params.request_ns, params.timing.clock_hz)),
-      reply_ck_(whole_ck(params.reply_ns, params.timing.clock_hz)) {
+      reply_ck_(whole_ck(params.reply_ns, params.timing.clock_hz)),
+      prefetches_(map.pseudo_channels() * sizeof(HbmChannel) > kCachedBytes) {
   const auto hz = static_cast<double>(scheduler.clock().hz());
   ck_per_cycle_ = ratio(params.timing.clock_hz, hz);
   cycle_per_ck_ = ratio(hz, params.timing.clock_hz);
@@ -88,7 +91,9 @@ void HbmModule::hand_on(const Arrival& arrival) {
 
 engine::Cycle HbmModule::tick(engine::Cycle now) {
   if (now < due_) return due_;
-  for (const HbmChannel& channel : channels_) channel.prefetch();
+  if (prefetches_) {
+    for (const HbmChannel& channel : channels_) channel.prefetch();
+  }
   for (const Arrival& arrival : arrivals_) hand_on(arrival);
   arrivals_.clear();
   const HbmChannel::Ck until = to_ck(now);

@@ -57,6 +57,7 @@ class HbmModule : public sc_core::sc_module, public engine::Component {
   std::uint32_t first_;
   std::uint64_t ck_per_cycle_, cycle_per_ck_;  ///< fixed point
   std::uint32_t request_ck_, reply_ck_;
+  bool prefetches_;  ///< bring channels into the host's cache before they work
   engine::Cycle window_;
   engine::Cycle due_ = engine::kNever;
   std::vector<HbmChannel> channels_;

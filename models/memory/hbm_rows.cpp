@@ -36,6 +36,7 @@ HbmChannel::Pick HbmChannel::pick_row(Ck now) const {
   for (const Lane& lane : lanes_) {
     if (lane.busy()) mask &= ~(BankMask{1} << lane.bank);
   }
+  if (mask == 0) return {};
   const Ck any_act = std::max(act_at_, faw_[faw_next_]);
   Pick pick;
   std::uint64_t oldest = ~std::uint64_t{0};
@@ -44,7 +45,7 @@ HbmChannel::Pick HbmChannel::pick_row(Ck now) const {
     const auto i = static_cast<std::size_t>(b);
     const Ck ready = (open_ >> b & 1)
                          ? std::max(banks_[i].pre_at, pre_at_)
-                         : std::max({banks_[i].act_at, groups_[i % t_.groups].act_at, any_act});
+                         : std::max({banks_[i].act_at, groups_[group_of_[i]].act_at, any_act});
     if (ready > now) {
       pick.next = std::min(pick.next, ready);
     } else if (const std::uint64_t age = runs_[q.head[i]].age; age < oldest) {
@@ -63,7 +64,7 @@ void HbmChannel::activate(std::uint32_t bank, std::uint32_t row, Ck now) {
   b.write_at = std::max(b.write_at, now + t_.rcd_wr);
   b.pre_at = std::max(b.pre_at, now + t_.ras);
   b.act_at = now + t_.rc;
-  Group& g = groups_[bank % t_.groups];
+  Group& g = groups_[group_of_[bank]];
   g.act_at = std::max(g.act_at, now + t_.rrd_l);
   act_at_ = std::max(act_at_, now + t_.rrd_s);
   faw_[faw_next_] = now + t_.faw;
@@ -114,7 +115,7 @@ bool HbmChannel::refresh_command(Ck now, Ck& next) {
   Ck together = 0;
   for (BankMask m = refresh_due_ & ~open_; m != 0; m &= m - 1) {
     const auto b = static_cast<std::uint32_t>(std::countr_zero(m));
-    const Ck ready = std::max({banks_[b].act_at, groups_[b % t_.groups].act_at, act_at_});
+    const Ck ready = std::max({banks_[b].act_at, groups_[group_of_[b]].act_at, act_at_});
     together = std::max(together, ready);
     if (all) continue;
     if (ready <= now) {
