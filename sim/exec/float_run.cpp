@@ -23,11 +23,15 @@ void each(const T* a, const T* b, std::int64_t n, T* out, F f) {
   for (std::int64_t i = 0; i < n; ++i) out[i] = f(a[i], b[i]);
 }
 
-/// maxnum and minnum prefer a number to NaN; maximum and minimum give NaN when either is.
+/// maxnum and minnum prefer a number to NaN; maximum and minimum give NaN when either is, and take
+/// -0 for less than 0.
 template <class T, bool kMax, bool kPropagate>
 T extreme(T x, T y) {
   const T r = (kMax ? x > y : x < y) ? x : y;
-  if constexpr (kPropagate) return x != x ? x : r;
+  if constexpr (kPropagate) {
+    if (x == y) return std::signbit(x) == kMax ? y : x;
+    return x != x ? x : r;
+  }
   return y != y ? x : r;
 }
 

@@ -182,9 +182,20 @@ Expected<Array> reduce(const Expression& e, const Array& a) {
   return out;
 }
 
+/// With `causal=1`: -inf for what lies right of the diagonal of the last two dimensions.
+void hide_future(const Expression& e, Array& a) {
+  const auto it = e.keywords.find("causal");
+  if (it == e.keywords.end() || it->second == 0 || a.shape.size() < 2) return;
+  const auto rows = static_cast<std::size_t>(a.shape[a.shape.size() - 2]);
+  const auto cols = static_cast<std::size_t>(a.shape.back());
+  for (std::size_t i = 0; i < a.values.size(); ++i)
+    if (i % cols > i / cols % rows) a.values[i] = -INFINITY;
+}
+
 Expected<Array> softmax(const Expression& e, Array a) {
   auto s = split(e, a, -1);
   if (!s) return fail(s.error());
+  hide_future(e, a);
   for (std::size_t o = 0; o < s->outer; ++o)
     for (std::size_t i = 0; i < s->inner; ++i) {
       const auto at = [&](std::size_t k) -> double& {
@@ -259,11 +270,7 @@ Expected<Array> attention(const Expression& e, const Array& q, const Array& k, c
   const auto dim = static_cast<double>(q.shape.back());
   auto it = e.keywords.find("scale");
   const double scale = it == e.keywords.end() ? 1 / std::sqrt(dim) : it->second;
-  const bool causal = e.keywords.count("causal") && e.keywords.at("causal") != 0;
-  const auto rows = static_cast<std::size_t>(s->shape[s->shape.size() - 2]);
-  const auto cols = static_cast<std::size_t>(s->shape.back());
-  for (std::size_t i = 0; i < s->values.size(); ++i)
-    s->values[i] = causal && i % cols > i / cols % rows ? -INFINITY : s->values[i] * scale;
+  for (double& v : s->values) v *= scale;
   auto p = softmax(e, std::move(*s));
   if (!p) return p;
   return matmul(e, *p, v);
@@ -286,7 +293,7 @@ std::optional<std::string> foreign_keyword(const Expression& e) {
       {"mean", {"axis"}},
       {"max", {"axis"}},
       {"min", {"axis"}},
-      {"softmax", {"axis"}},
+      {"softmax", {"axis", "causal"}},
       {"layer_norm", {"eps"}},
       {"attention", {"scale", "causal"}}};
   const auto it = kKeywords.find(e.name);

@@ -21,7 +21,8 @@ struct Array {
 /// log log2 log1p sqrt rsqrt sin cos tan atan tanh erf abs floor ceil round (ties to even) sign
 /// relu sigmoid silu gelu pow maximum minimum where; over whole tensors: transpose matmul sum mean
 /// max min softmax layer_norm attention. `axis=` selects the dimension of sum, mean, max, min and
-/// softmax (default: all, for softmax the last).
+/// softmax (default: all, for softmax the last); `causal=1` leaves out of softmax and attention
+/// what lies right of the diagonal.
 Expected<Array> evaluate(const Expression& e,
                          const std::function<const Array*(const std::string&)>& find);
 

@@ -138,6 +138,14 @@ TEST(Ops, WhatDoFloatOpsGive) {
   const Values m = binary("arith.maximumf", "f32", {nan, 1, 2, -1}, {3, nan, 1, -2});
   EXPECT_TRUE(std::isnan(m[0]) && std::isnan(m[1]));
   EXPECT_EQ(m[2], 2);
+  for (const double zero :
+       binary("arith.minimumf", "f32", {0, -0.0, 0, 0}, {-0.0, 0, -0.0, -0.0})) {
+    EXPECT_TRUE(std::signbit(zero));
+  }
+  for (const double zero :
+       binary("arith.maximumf", "f32", {0, -0.0, 0, 0}, {-0.0, 0, -0.0, -0.0})) {
+    EXPECT_FALSE(std::signbit(zero));
+  }
   EXPECT_THAT(unary("arith.negf", "f32", {1, -2, 0, 4}), ElementsAre(-1, 2, -0.0, -4));
   EXPECT_THAT(run_op("%r = math.fma %a, %b, %a : IN", "f32", "f32", {1, 2, 3, 4}, {5, 6, 7, 8}),
               ElementsAre(6, 14, 24, 36));

@@ -55,6 +55,11 @@ TEST(Reference, TheNamedFunctionsAgreeWithTheirDefinitions) {
   const auto p = values("softmax(x)");
   EXPECT_NEAR(p[0], std::exp(1) / (std::exp(1) + std::exp(2) + std::exp(3)), 1e-15);
   EXPECT_NEAR(p[3] + p[4] + p[5], 1, 1e-15);
+  const auto causal = values("softmax(x, causal=1)");
+  EXPECT_EQ(causal[0], 1);
+  EXPECT_EQ(causal[1], 0);
+  EXPECT_NEAR(causal[4], 1 / (1 + std::exp(-1)), 1e-15);
+  EXPECT_EQ(causal[5], 0);
   const auto n = values("layer_norm(x, r, r, eps=0)");
   EXPECT_NEAR(n[1], 20, 1e-12);
   EXPECT_NEAR(n[2], 30 * std::sqrt(1.5) + 30, 1e-12);

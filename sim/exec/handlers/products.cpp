@@ -112,6 +112,9 @@ std::string_view prepare_matmul(const kernel::Op& op, Instruction& in) {
     const auto lhs = numbers->elements[0]->int_list(), rhs = numbers->elements[1]->int_list();
     if (lhs.size() != 1 || rhs.size() != 1)
       return "a product over several dimensions is not supported";
+    if (lhs[0] < rank - 2 || rhs[0] < rank - 2) {
+      return "only products over one of the last two dimensions are supported";
+    }
     if (lhs[0] == rank - 2) in.immediate |= kLhsTransposed;
     if (rhs[0] == rank - 1) in.immediate |= kRhsTransposed;
   } else {

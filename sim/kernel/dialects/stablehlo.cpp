@@ -40,7 +40,8 @@ void define_stablehlo(Definitions& ops) {
       .in("lhs, rhs")
       .out("result")
       .format(
-          "$lhs `,` $rhs `,` `contracting_dims` `=` $lhs_contracting:i64_list `x` "
+          "$lhs `,` $rhs `,` (`batching_dims` `=` $lhs_batching:i64_list^ `x` "
+          "$rhs_batching:i64_list `,` )? `contracting_dims` `=` $lhs_contracting:i64_list `x` "
           "$rhs_contracting:i64_list `,` `precision` `=` `[` `DEFAULT` `,` `DEFAULT` `]` attr-dict "
           "`:` signature");
   // "reducer": the op that combines two elements.

@@ -36,8 +36,8 @@ const Reducer* reducer_of(const Op& reduce) {
   static constexpr std::array<Reducer, 4> kReducers = {
       {{"arith.addf", "arith.addi", 0},
        {"arith.mulf", "arith.muli", 1},
-       {"arith.maxnumf", "arith.maxsi", -kInfinity},
-       {"arith.minnumf", "arith.minsi", kInfinity}}};
+       {"arith.maximumf", "arith.maxsi", -kInfinity},
+       {"arith.minimumf", "arith.minsi", kInfinity}}};
   const auto k = static_cast<std::size_t>(reduce.int_attr("reducer", -1));  // as the reader numbers
   return k < kReducers.size() ? &kReducers[k] : nullptr;
 }
@@ -90,12 +90,12 @@ void HloGraph::add_kernels(const Op& op, const TileSizes& tiles, Diagnostics& pr
   const std::int64_t count = op.result()->type->count();
   if (name == "dot_general") {
     const auto& shape = op.result()->type->shape;
-    if (shape.size() != 2) {
-      return problems.error(op.line(),
-                            "products of more or fewer than two dimensions are not compiled");
+    if (shape.size() < 2) {
+      return problems.error(op.line(), "products of fewer than two dimensions are not compiled");
     }
     k.kind = HloKernel::Kind::kDot;
-    k.programs = cdiv(shape[0], tiles.dot_m) * cdiv(shape[1], tiles.dot_n);
+    const std::int64_t m = shape[shape.size() - 2], n = shape.back();
+    k.programs = count / (m * n) * cdiv(m, tiles.dot_m) * cdiv(n, tiles.dot_n);
   } else {
     k.block = std::min(tiles.elements, power_of_two(count));
     k.programs = cdiv(count, k.block);

@@ -6,26 +6,46 @@
 namespace xpusim::run {
 namespace {
 
-/// The dimension of a factor of two dimensions that is summed over; -1 for other products.
-std::int64_t summed(const kernel::Op& dot, std::string_view attribute) {
+std::vector<std::int64_t> dimensions(const kernel::Op& dot, std::string_view attribute) {
   const kernel::Attr dims = dot.attr(attribute);
-  const std::vector<std::int64_t> list = dims ? dims->int_list() : std::vector<std::int64_t>();
-  return list.size() == 1 ? list[0] : -1;
+  return dims ? dims->int_list() : std::vector<std::int64_t>();
+}
+
+/// Which of a factor's last two dimensions is summed over, 0 or 1; -1 for other products. Those
+/// before them have to be its batches, in order.
+std::int64_t summed(const kernel::Op& dot, std::size_t operand) {
+  const bool left = operand == 0;
+  const auto batches = dimensions(dot, left ? "lhs_batching" : "rhs_batching");
+  const auto list = dimensions(dot, left ? "lhs_contracting" : "rhs_contracting");
+  const auto rank = static_cast<std::int64_t>(dot.operands[operand]->type->shape.size());
+  for (std::size_t d = 0; d < batches.size(); ++d) {
+    if (batches[d] != static_cast<std::int64_t>(d)) return -1;
+  }
+  const bool fits = list.size() == 1 && static_cast<std::int64_t>(batches.size()) == rank - 2;
+  return fits ? list[0] - (rank - 2) : -1;
 }
 
 }  // namespace
 
 void TritonWriter::dot() {
   const kernel::Op& op = *kernel_.root;
-  const std::int64_t left = summed(op, "lhs_contracting"), right = summed(op, "rhs_contracting");
-  if (left < 0 || right < 0) return refuse(op, "only products that sum over one dimension");
-  const auto &a = op.operands[0]->type->shape, &b = op.operands[1]->type->shape;
-  const std::int64_t m = a[static_cast<std::size_t>(1 - left)],
-                     k = a[static_cast<std::size_t>(left)];
-  const std::int64_t n = b[static_cast<std::size_t>(1 - right)];
+  const std::int64_t left = summed(op, 0), right = summed(op, 1);
+  if (left < 0 || right < 0) {
+    return refuse(op, "only products that sum over one dimension, batches before the others");
+  }
+  const auto& a = op.operands[0]->type->shape;
+  const auto& c = op.result()->type->shape;
+  const std::int64_t m = c[c.size() - 2], n = c.back();
+  const std::int64_t k = a[a.size() - 2 + static_cast<std::size_t>(left)];
   const std::int64_t bm = tiles_.dot_m, bn = tiles_.dot_n, bk = tiles_.dot_k;
   const std::string wide = fmt::format("tensor<{}x{}xf32>", bm, bn);
-  const std::string pid = let("tt.get_program_id x : i32");
+  std::string pid = let("tt.get_program_id x : i32"), batch;
+  if (c.size() > 2) {
+    const std::int64_t blocks = (m + bm - 1) / bm * ((n + bn - 1) / bn);
+    const std::string count = let("arith.constant {} : i32", blocks);
+    batch = let("arith.divsi {}, {} : i32", pid, count);
+    pid = let("arith.remsi {}, {} : i32", pid, count);
+  }
   const std::string across = let("arith.constant {} : i32", (n + bn - 1) / bn);
   const auto indices = [&](const std::string& block, std::int64_t size) {
     const std::string length = let("arith.constant {} : i32", size);
@@ -48,8 +68,8 @@ void TritonWriter::dot() {
   text_ += '\n';
   indent_ += 2;
   const std::string rk = indices("%step", bk);
-  const Factor lhs{0, rm, rk, bm, bk, m, k, left == 1 ? k : 1, left == 1 ? 1 : m};
-  const Factor rhs{1, rk, rn, bk, bn, k, n, right == 0 ? n : 1, right == 0 ? 1 : k};
+  const Factor lhs{0, rm, rk, bm, bk, m, k, left == 1 ? k : 1, left == 1 ? 1 : m, batch};
+  const Factor rhs{1, rk, rn, bk, bn, k, n, right == 0 ? n : 1, right == 0 ? 1 : k, batch};
   const std::string x = factor(lhs), y = factor(rhs);
   const std::string e = element(*op.operands[0]);
   const std::string next =
@@ -63,7 +83,7 @@ void TritonWriter::dot() {
   if (out != "f32") {
     value = let("arith.truncf {} : {} to tensor<{}x{}x{}>", sum, wide, bm, bn, out);
   }
-  const Factor to{0, rm, rn, bm, bn, m, n, n, 1};
+  const Factor to{0, rm, rn, bm, bn, m, n, n, 1, batch};
   const auto [where, mask] = places(to, "%out", out);
   line("tt.store {}, {}{} : tensor<{}x{}x!tt.ptr<{}>>", where, value,
        mask.empty() ? "" : ", " + mask, bm, bn, out);
@@ -101,7 +121,13 @@ std::pair<std::string, std::string> TritonWriter::places(const Factor& f, const 
   const std::string ints = type(f.block_rows, f.block_cols, "i32");
   const std::string pointers = type(f.block_rows, f.block_cols, pointer);
   const std::string sum = let("arith.addi {}, {} : {}", offset[0], offset[1], ints);
-  const std::string from = let("tt.splat {} : {} -> {}", base, pointer, pointers);
+  std::string first = base;
+  if (!f.batch.empty()) {
+    const std::string size = let("arith.constant {} : i32", f.rows * f.cols);
+    const std::string at = let("arith.muli {}, {} : i32", f.batch, size);
+    first = let("tt.addptr {}, {} : {}, i32", base, at, pointer);
+  }
+  const std::string from = let("tt.splat {} : {} -> {}", first, pointer, pointers);
   const std::string where = let("tt.addptr {}, {} : {}, {}", from, sum, pointers, ints);
   std::string mask = inside[0].empty() ? inside[1] : inside[0];
   if (!inside[0].empty() && !inside[1].empty()) {

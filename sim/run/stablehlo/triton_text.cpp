@@ -28,8 +28,8 @@ constexpr Form kForms[] = {
     {"stablehlo.multiply", "arith.mulf", "arith.muli"},
     {"stablehlo.divide", "arith.divf", "arith.divsi"},
     {"stablehlo.remainder", "arith.remf", "arith.remsi"},
-    {"stablehlo.maximum", "arith.maxnumf", "arith.maxsi"},
-    {"stablehlo.minimum", "arith.minnumf", "arith.minsi"},
+    {"stablehlo.maximum", "arith.maximumf", "arith.maxsi"},
+    {"stablehlo.minimum", "arith.minimumf", "arith.minsi"},
     {"stablehlo.and", "", "arith.andi"},
     {"stablehlo.or", "", "arith.ori"},
     {"stablehlo.xor", "", "arith.xori"},
@@ -253,19 +253,19 @@ std::string TritonWriter::compute(const Op& op, const std::string& at) {
   std::vector<std::string> in;
   for (const Value* v : op.operands) in.push_back(tile_of(*v, at));
   at_op(op);
+  const bool real = kernel::is_float(out.type->dtype);
   if (op.name() == "stablehlo.negate") {
-    return let("arith.subf {}, {} : {}", number(0, out.type->dtype, tile(e)), in[0], tile(e));
+    if (real) return let("arith.negf {} : {}", in[0], tile(e));
+    return let("arith.subi {}, {} : {}", number(0, out.type->dtype, tile(e)), in[0], tile(e));
   }
   if (op.name() == "stablehlo.logistic") {
-    const std::string zero = number(0, out.type->dtype, tile(e));
     const std::string one = number(1, out.type->dtype, tile(e));
-    const std::string minus = let("arith.subf {}, {} : {}", zero, in[0], tile(e));
+    const std::string minus = let("arith.negf {} : {}", in[0], tile(e));
     const std::string power = let("math.exp {} : {}", minus, tile(e));
     const std::string sum = let("arith.addf {}, {} : {}", one, power, tile(e));
     return let("arith.divf {}, {} : {}", one, sum, tile(e));
   }
   if (op.name() == "stablehlo.convert") return convert(op, in[0]);
-  const bool real = kernel::is_float(out.type->dtype);
   for (const Form& f : kForms) {
     const std::string_view form = real ? f.floats : f.integers;
     if (op.name() != f.name || form.empty()) continue;

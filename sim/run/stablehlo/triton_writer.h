@@ -32,6 +32,7 @@ class TritonWriter {
     std::size_t operand;
     std::string row_index, col_index;
     std::int64_t block_rows, block_cols, rows, cols, row_stride, col_stride;
+    std::string batch;  ///< which of the matrices that lie one after the other; "": the only one
   };
   std::pair<std::string, std::string> places(const Factor& f, const std::string& base,
                                              const std::string& element);
