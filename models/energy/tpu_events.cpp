@@ -14,6 +14,7 @@ EventTable<TpuEvent> event_table(const TpuEnergyParams& p) {
   set(TpuEvent::kXlu, "core.xlu", p.xlu);
   set(TpuEvent::kMxuPassBf16, "core.mxu", p.mxu_pass_bf16);
   set(TpuEvent::kMxuPassInt8, "core.mxu", p.mxu_pass_int8);
+  set(TpuEvent::kMxuPassF8, "core.mxu", p.mxu_pass_f8);
   set(TpuEvent::kVmemLoad, "core.vmem", p.vmem_load);
   set(TpuEvent::kVmemStore, "core.vmem", p.vmem_store);
   set(TpuEvent::kDmaByte, "dma", p.dma_byte);

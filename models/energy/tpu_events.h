@@ -19,6 +19,7 @@ enum class TpuEvent : std::uint8_t {
   kXlu,          ///< a transpose, rotate or lane reduction step
   kMxuPassBf16,  ///< 8x128 times 128x128: 131,072 multiply-accumulates into f32
   kMxuPassInt8,  ///< the same in int8, into int32
+  kMxuPassF8,    ///< the same in f8, into f32
   kVmemLoad,     ///< a register from VMEM
   kVmemStore,
   kDmaByte,  ///< a byte through the DMA engine and the chip's interconnect, with its VMEM side
@@ -32,7 +33,7 @@ enum class TpuEvent : std::uint8_t {
 /// number's source is.
 struct TpuEnergyParams {
   double bundle = 110, vector_alu = 2400, eup = 8700, xlu = 7900;
-  double mxu_pass_bf16 = 64900, mxu_pass_int8 = 13100;
+  double mxu_pass_bf16 = 64900, mxu_pass_int8 = 13100, mxu_pass_f8 = 64900;
   double vmem_load = 7170, vmem_store = 7170, dma_byte = 3.5;
   double hbm_read_byte = 27.8, hbm_write_byte = 27.8, hbm_activate = 909;
   PowerParams power{90, 0, 1.05e9, 0};
@@ -49,6 +50,7 @@ struct TpuEnergyParams {
         energy("xlu", &P::xlu, "a cross-lane operation on an 8x128 register"),
         energy("mxu_pass_bf16", &P::mxu_pass_bf16, "8x128 times 128x128 in bf16"),
         energy("mxu_pass_int8", &P::mxu_pass_int8, "8x128 times 128x128 in int8"),
+        energy("mxu_pass_f8", &P::mxu_pass_f8, "8x128 times 128x128 in f8"),
         energy("vmem_load", &P::vmem_load, "an 8x128 register from VMEM"),
         energy("vmem_store", &P::vmem_store, "an 8x128 register to VMEM"),
         energy("dma_byte", &P::dma_byte, "a byte moved by DMA, without the HBM's own energy"),

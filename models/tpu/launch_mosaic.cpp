@@ -39,8 +39,8 @@ std::vector<std::size_t> parallel_dimensions(const exec::Launch& launch) {
 class MosaicBinder {
  public:
   MosaicBinder(const exec::Launch& launch, exec::DeviceMemory& memory, const KernelPlan& plan,
-               std::int64_t smem_bytes, bool values)
-      : launch_(launch), memory_(memory), plan_(plan), smem_bytes_(smem_bytes), values_(values) {}
+               const TpuParams& params, bool values)
+      : launch_(launch), memory_(memory), plan_(plan), params_(params), values_(values) {}
 
   Expected<PreparedLaunch::Core> run(std::shared_ptr<const exec::Prepared> prepared, GridBox box) {
     prefetch();
@@ -56,7 +56,8 @@ class MosaicBinder {
     if (problems_.has_errors()) return fail(std::move(problems_));
     PreparedLaunch::Core out;
     out.windows = std::make_unique<WindowSet>(std::move(windows), std::move(box));
-    out.body = std::make_unique<MosaicBody>(std::move(interpreter), std::move(arguments_), memory_);
+    out.body = std::make_unique<MosaicBody>(std::move(interpreter), std::move(arguments_), memory_,
+                                            params_.core.rows_16bit);
     return out;
   }
 
@@ -152,7 +153,7 @@ class MosaicBinder {
     own.window = window_number_++;
     spec.payload_bytes = holds_payload(memref) ? bytes_of(memref) : 0;
     spec.map = std::make_unique<MosaicWindow>(memory_, *t, w.block, std::move(transform),
-                                              prefetch_buffers());
+                                              prefetch_buffers(), params_.core.rows_16bit);
     return spec;
   }
 
@@ -173,9 +174,9 @@ class MosaicBinder {
       const Value& memref = argument(a.argument);
       if (in_space(memref, "smem")) bytes += static_cast<std::int64_t>(bytes_of(memref));
     }
-    if (bytes <= smem_bytes_) return;
+    if (bytes <= params_.smem.bytes) return;
     problems_.error(where(), fmt::format("its operands need {} of SMEM, the core has {}",
-                                         quantity(bytes), quantity(smem_bytes_)));
+                                         quantity(bytes), quantity(params_.smem.bytes)));
   }
 
   void bind_hbm(exec::StepInterpreter& interpreter) {
@@ -217,7 +218,7 @@ class MosaicBinder {
   const exec::Launch& launch_;
   exec::DeviceMemory& memory_;
   const KernelPlan& plan_;
-  std::int64_t smem_bytes_;
+  const TpuParams& params_;
   bool values_;
   std::vector<BodyArgument> arguments_;
   std::size_t prefetch_count_ = 0;
@@ -235,8 +236,7 @@ Expected<PreparedLaunch> prepare_mosaic(const exec::Launch& launch, exec::Device
   if (!plan) return fail(plan.error());
   PreparedLaunch out;
   for (GridBox& box : share_grid(plan->grid, parallel_dimensions(launch), params.core.count)) {
-    auto core = MosaicBinder(launch, memory, *plan, params.smem.bytes, values)
-                    .run(*prepared, std::move(box));
+    auto core = MosaicBinder(launch, memory, *plan, params, values).run(*prepared, std::move(box));
     if (!core) return fail(core.error());
     out.cores.push_back(std::move(*core));
   }

@@ -84,7 +84,9 @@ struct MatrixParams {
   std::int64_t size = 128;
   std::int64_t rows_per_cycle = 1;       ///< bf16 rows that one unit takes a cycle
   std::int64_t rows_per_cycle_8bit = 2;  ///< int8 rows; 0: it has no int8
+  std::int64_t rows_per_cycle_f8 = 1;    ///< f8 rows, XProf widens them to bf16; 0: it has no f8
   std::int64_t push_rows_per_cycle = 4;  ///< XProf: latch bf16 4 cycles a packed register
+  bool accumulates = false;              ///< jax tpu_info.py: from v7 on
   std::int64_t results = 256;            ///< registers of results that wait or are on their way
   std::int64_t pop = 2;                  ///< assumed: from the result buffer to a register
 
@@ -97,10 +99,14 @@ struct MatrixParams {
               16),
         field("rows_per_cycle_8bit", &M::rows_per_cycle_8bit, Unit::kCount,
               "int8 rows one takes a cycle; 0: it cannot", 0, 64),
+        field("rows_per_cycle_f8", &M::rows_per_cycle_f8, Unit::kCount,
+              "f8 rows one takes a cycle; 0: it cannot", 0, 64),
         field("push_rows_per_cycle", &M::push_rows_per_cycle, Unit::kCount,
               "rows of 128 16-bit weights that one takes a cycle; half of them transposed, four "
               "times as many of int8",
               1, 64),
+        field("accumulates", &M::accumulates, Unit::kNone,
+              "sums over several sets of weights stay in the result buffer"),
         field("results", &M::results, Unit::kCount,
               "registers of results that one holds, with those under way", 16, 4096),
         field("pop", &M::pop, Unit::kCycles, "from its result buffer to a register", 1, 100)};
@@ -110,8 +116,9 @@ struct MatrixParams {
 /// The TensorCore: slots, latencies, what the vector ALU computes natively, and the matrix units.
 struct CoreParams {
   std::int64_t count = 1;
-  bool native_bf16 = true;   ///< bf16 ALU and EUP (v6e); without: unpack, compute in f32, pack
-  std::int64_t unroll = 64;  ///< tiles a loop body works on, as far as the registers allow
+  bool native_bf16 = true;      ///< bf16 ALU and EUP (v6e); without: unpack, compute in f32, pack
+  std::int64_t rows_16bit = 8;  ///< jax tpu_info.py: of a register's tile; 16 from v7 on
+  std::int64_t unroll = 64;     ///< tiles a loop body works on, as far as the registers allow
   SlotParams slots;
   LatencyParams latency;
   MatrixParams mxu;
@@ -121,6 +128,8 @@ struct CoreParams {
         field("count", &CoreParams::count, Unit::kCount, "TensorCores that share a launch", 1, 8),
         field("native_bf16", &CoreParams::native_bf16, Unit::kNone,
               "the vector units compute in bf16"),
+        field("rows_16bit", &CoreParams::rows_16bit, Unit::kCount,
+              "rows of a tile of 16-bit elements: 8 fill half a register, 16 all of it", 8, 16),
         field("unroll", &CoreParams::unroll, Unit::kCount, "tiles a loop body works on", 1, 1024),
         group("slots", &CoreParams::slots, "issue slots of a bundle"),
         group("latency", &CoreParams::latency, "result latencies and issue intervals"),

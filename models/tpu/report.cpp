@@ -86,6 +86,7 @@ void add_energy(run::LaunchReport& report, const TpuParams& params, const Simula
   const auto arrays = static_cast<std::uint64_t>(mxu.size * mxu.size / (kLanes * kLanes));
   meter.add(TpuEvent::kMxuPassBf16, a.matrix(MatrixWork::kRows) * arrays);
   meter.add(TpuEvent::kMxuPassInt8, a.matrix(MatrixWork::kRows8Bit) * arrays * 4);
+  meter.add(TpuEvent::kMxuPassF8, a.matrix(MatrixWork::kRowsF8) * arrays * 4);
   meter.add(TpuEvent::kVmemLoad, a.instructions(Slot::kVectorLoad));
   meter.add(TpuEvent::kVmemStore, a.instructions(Slot::kVectorStore));
   meter.add(TpuEvent::kDmaByte, r.dma_read_bytes + r.dma_write_bytes);
@@ -99,11 +100,17 @@ void add_energy(run::LaunchReport& report, const TpuParams& params, const Simula
 
 /// The rows that went in at once, against as many of bf16.
 double tensor_speed(const MatrixParams& mxu, const Activity& a) {
-  const auto wide = static_cast<double>(a.matrix(MatrixWork::kRows) * kSublanes);
-  const auto narrow = static_cast<double>(a.matrix(MatrixWork::kRows8Bit) * 4 * kSublanes);
-  if (narrow == 0) return 1;
-  return (wide + narrow) / (wide + narrow * static_cast<double>(mxu.rows_per_cycle) /
-                                       static_cast<double>(mxu.rows_per_cycle_8bit));
+  double rows = 0, slow = 0;  // and how long they take, in rows of bf16
+  const auto add = [&](MatrixWork work, std::int64_t in_register, std::int64_t a_cycle) {
+    const auto n = static_cast<double>(a.matrix(work)) * static_cast<double>(in_register);
+    if (n == 0) return;
+    rows += n;
+    slow += n * static_cast<double>(mxu.rows_per_cycle) / static_cast<double>(a_cycle);
+  };
+  add(MatrixWork::kRows, kSublanes, mxu.rows_per_cycle);
+  add(MatrixWork::kRows8Bit, 4 * kSublanes, mxu.rows_per_cycle_8bit);
+  add(MatrixWork::kRowsF8, 4 * kSublanes, mxu.rows_per_cycle_f8);
+  return rows == 0 ? 1 : rows / slow;
 }
 
 }  // namespace

@@ -140,11 +140,13 @@ TEST(Fusion, HalvesTheTimeOfAChainOfOpsOnBothMachines) {
   }
 }
 
-TEST(Fusion, AProductAndWhatFollowsItAreRight) {
+TEST(Fusion, ProductsAndWhatFollowsThemAreRight) {
   for (const std::string machine : {"tpu_v5e", "tpu_v6e", "h200"}) {
-    const auto r = xpusim("run workloads/lessons/dense_layer.yaml --on " + machine);
-    EXPECT_EQ(r.exit_code, 0) << r.out << r.err;
-    EXPECT_THAT(r.out, HasSubstr(": right"));
+    for (const std::string lesson : {"dense_layer", "batched_product"}) {
+      const auto r = xpusim("run workloads/lessons/" + lesson + ".yaml --on " + machine);
+      EXPECT_EQ(r.exit_code, 0) << r.out << r.err;
+      EXPECT_THAT(r.out, HasSubstr(": right"));
+    }
   }
 }
 

@@ -79,6 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Job{"pallas/hbm_copy", "tpu_v6e"}, Job{"pallas/matmul", "tpu_v5e"},
                     Job{"pallas/matmul", "tpu_v6e"}, Job{"pallas/flash_attention", "tpu_v5e"},
                     Job{"pallas/int8_matmul", "tpu_v5e"}, Job{"pallas/transpose", "tpu_v6e"},
+                    Job{"pallas/causal_mask_softmax", "tpu_v5e"},
                     Job{"triton/vector_add", "tpu_v5e"},
                     Job{"triton/fused_mul_add_relu", "tpu_v6e"}),
     test_name);
@@ -160,7 +161,7 @@ TEST(Correlate, WritesTheContractedJson) {
 TEST(Correlate, SkipsWhatTheMachineCannotRunAndSaysWhy) {
   const std::string file = temporary("skipped.json", "");
   const auto r = xpusim(
-      "correlate traces/h200/cases.json --on tpu_v5e --clock auto --only 'histogram_atomic_16$' "
+      "correlate traces/h200/ops_cases.json --on tpu_v5e --clock auto --only 'locked_sum_512$' "
       "--json '" +
       file + "'");
   EXPECT_EQ(r.exit_code, 0) << r.err;

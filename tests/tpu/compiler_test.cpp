@@ -216,7 +216,7 @@ std::string square_product(int n, const std::string& type, const std::string& ac
            : acc == "i32" ? "    %r = \"arith.trunci\"(%p) : (vector<ROWSxCOLSxi32>) -> "
                             "vector<ROWSxCOLSxi8>\n"
                           : "    %r = \"arith.truncf\"(%p) : (vector<ROWSxCOLSxf32>) -> "
-                            "vector<ROWSxCOLSxbf16>\n"),
+                            "vector<ROWSxCOLSxTYPE>\n"),
       n, n, type);
 }
 
@@ -253,7 +253,8 @@ TEST(Compiler, FourArraysShareTheSumOverK) {
             (Counts{4 * 64, 4 * 256, 4 * 256, 4 * 64 * (3 + 1), 4 * 64}));
 }
 
-// On two arrays of 256: the same rows, of weights too, are two registers wide, and so are the results.
+// On two arrays of 256: the same rows, of weights too, are two registers wide, and so are the
+// results.
 TEST(Compiler, AnArrayOf256TakesTwoRegistersARow) {
   const auto text = square_product(512, "f32", "f32", false);
   EXPECT_EQ(matrix_counts(text, test::params_of("tpu_v6e")),
@@ -277,7 +278,65 @@ TEST(Compiler, AnInt8ProductTakesAQuarterOfTheRegisters) {
   EXPECT_EQ(c.pops, 16u);
   EXPECT_THAT(compile_text(text, test::params_of("tpu_v5e", {"tpu.core.mxu.rows_per_cycle_8bit=0"}))
                   .problems,
-              HasSubstr("the matrix unit of this TPU has no 8-bit numbers"));
+              HasSubstr("the matrix unit of this TPU has no 8-bit integers"));
+}
+
+// f8: as many registers as int8, into f32, on an array of 256 columns two of results a row. Not all
+// generations have it.
+TEST(Compiler, AnF8ProductTakesAQuarterOfTheRegisters) {
+  const auto text = square_product(128, "f8E4M3FN", "f32", false);
+  const Counts c = matrix_counts(text, test::params_of("tpu_v7x"));
+  EXPECT_EQ(c.pushes, 4u);
+  EXPECT_EQ(c.products, 4u);
+  EXPECT_EQ(c.pops, 2u * 16);
+  EXPECT_THAT(compile_text(text, test::params_of("tpu_v4")).problems,
+              HasSubstr("the matrix unit of this TPU has no 8-bit floats"));
+  EXPECT_THAT(
+      compile_text(square_product(128, "i8", "i32", false), test::params_of("tpu_v7x")).problems,
+      HasSubstr("the matrix unit of this TPU has no 8-bit integers"));
+}
+
+// 512 x 512 on two arrays of 256 that accumulate: a column of tiles each, two tiles along K one
+// after the other. Only the 64 x 4 results are popped, and no sums are added but x.
+TEST(Compiler, UnitsThatAccumulateAreAskedForResultsOnce) {
+  const auto text = square_product(512, "f32", "f32", false);
+  const Counts c = matrix_counts(text, test::params_of("tpu_v7x"));
+  EXPECT_EQ(c, (Counts{2 * 2 * 32, 2 * 2 * 64, 64 * 4, 64 * 4, 64 * 4}));
+  const std::string program = compile_text(text, test::params_of("tpu_v7x")).text;
+  EXPECT_EQ(occurrences(program, "vmatmul:f32 keep"), 2u * 64);
+}
+
+// 2048 rows are twice what 256 result registers keep the sums of: the weights go in twice.
+TEST(Compiler, UnitsThatAccumulateTakeAsManyRowsAsTheyHold) {
+  const auto text = square_product(2048, "bf16", "f32", false);
+  const Counts c = matrix_counts(text, test::params_of("tpu_v7x"));
+  EXPECT_EQ(c.pops, 256u * 16);
+}
+
+// 16-bit tiles of 16 rows fill a register: half the loads, adds and stores of 8 rows.
+TEST(Compiler, TilesOf16RowsTakeHalfTheInstructions) {
+  const auto text = kernel_text(kDouble, 64, 512, "bf16");
+  const std::string half = body_of(compile_text(text, test::params_of("tpu_v6e")).text);
+  const std::string full = body_of(compile_text(text, test::params_of("tpu_v7x")).text);
+  for (const char* op : {"vld", "vadd:bf16", "vst"}) {
+    EXPECT_EQ(occurrences(half, op), 32u) << op;
+    EXPECT_EQ(occurrences(full, op), 16u) << op;
+  }
+}
+
+// Widened, a register of 16 rows is two; both are packed into one again.
+TEST(Compiler, TilesOf16RowsUnpackIntoTwoRegisters) {
+  const std::string wide =
+      "    %w = \"arith.extf\"(%x) : (vector<ROWSxCOLSxbf16>) -> vector<ROWSxCOLSxf32>\n"
+      "    %e = \"math.exp2\"(%w) : (vector<ROWSxCOLSxf32>) -> vector<ROWSxCOLSxf32>\n"
+      "    %r = \"arith.truncf\"(%e) : (vector<ROWSxCOLSxf32>) -> vector<ROWSxCOLSxbf16>\n";
+  const std::string body =
+      body_of(compile_text(kernel_text(wide, 64, 512, "bf16"), test::params_of("tpu_v7x")).text);
+  EXPECT_EQ(occurrences(body, "vld"), 16u);
+  EXPECT_EQ(occurrences(body, "vunpack:f32"), 32u);
+  EXPECT_EQ(occurrences(body, "vpow2:f32"), 32u);
+  EXPECT_EQ(occurrences(body, "vpack:bf16"), 16u);
+  EXPECT_EQ(occurrences(body, "vst"), 16u);
 }
 
 TEST(Compiler, ATransposedOperandIsTurnedOnItsWayIntoTheArray) {
@@ -294,6 +353,14 @@ TEST(Compiler, AnExactProductOfF32TakesSixPasses) {
   const Counts c = matrix_counts(text, test::params_of("tpu_v5e"));
   EXPECT_EQ(c.pushes, 6u * 16);
   EXPECT_EQ(c.products, 6u * 16);
+}
+
+TEST(Compiler, SaysThatCmemIsNotModelled) {
+  const auto text =
+      replaced(kernel_text(kDouble, 8, 128, "f32"), "memory_space<vmem>", "memory_space<cmem>");
+  EXPECT_THAT(
+      compile_text(text, test::params_of("tpu_v4")).problems,
+      HasSubstr("operand 'x_ref': CMEM is not, only VMEM windows, SMEM and HBM are modelled"));
 }
 
 TEST(Launch, WindowsThatDoNotFitVmemAreNamed) {

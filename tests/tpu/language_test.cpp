@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 
 #include "tests/tpu/harness.h"
@@ -86,6 +87,33 @@ TEST(Language, AnInnerPipelineOfCopiesMultiplies) {
     ASSERT_EQ(o[i], static_cast<double>(static_cast<float>(x[i]) * static_cast<float>(y[i])));
   }
   EXPECT_EQ(test::counter(report, "dma_bytes"), 3.0 * 64 * 128 * 4);
+}
+
+// A product for each of 4 slabs, whose second factor lies as [N, K].
+TEST(Language, ProductsInBatchesAreThoseOfTheirSlabs) {
+  constexpr std::size_t kBatches = 4, kRows = 64, kDepth = 256, kCols = 384;
+  test::LaunchFixture f("workloads/pallas/language/ir/batched_matmul.mlir",
+                        {{"x", DType::kBF16, {kBatches, kRows, kDepth}, test::randn(1)},
+                         {"y", DType::kBF16, {kBatches, kCols, kDepth}, test::randn(2)},
+                         {"o", DType::kF32, {kBatches, kRows, kCols}, test::zeros()}});
+  for (const char* machine : {"tpu_v5e", "tpu_v6e", "tpu_v7x"}) {
+    const TpuParams params = test::params_of(machine);
+    const auto report = test::run_on(params, f);
+    const auto x = f.values("x"), y = f.values("y"), o = f.values("o");
+    for (std::size_t i = 0; i < o.size(); i += 97) {
+      const std::size_t row = i / kCols, batch = row / kRows, col = i % kCols;
+      double want = 0;
+      for (std::size_t k = 0; k < kDepth; ++k) {
+        want += x[row * kDepth + k] * y[(batch * kCols + col) * kDepth + k];
+      }
+      ASSERT_NEAR(o[i], want, 1e-4 * std::abs(want) + 1e-3) << machine << i;
+    }
+    // Each slab's tiles of the arrays' size meet its rows.
+    const std::int64_t size = params.core.mxu.size;
+    const double tiles = std::ceil(double{kDepth} / size) * std::ceil(double{kCols} / size);
+    EXPECT_EQ(test::counter(report, "mxu_busy_cycles"),
+              kBatches * tiles * kRows / params.core.mxu.rows_per_cycle);
+  }
 }
 
 }  // namespace

@@ -139,6 +139,24 @@ TEST(MatrixUnit, TakesFourTimesAsManyRowsOf8Bits) {
   EXPECT_THAT(r.issued, ElementsAre(0, 8, 1 + 15, 3 + 15, 5 + 15, 7 + 15));
 }
 
+// f8 at 2 rows a cycle: 32 rows take 16.
+TEST(MatrixUnit, TakesF8AtARateOfItsOwn) {
+  CoreParams core = small_core(8);
+  core.mxu.rows_per_cycle_8bit = 4;
+  core.mxu.rows_per_cycle_f8 = 2;
+  const Ran r = run(core, "{ vmatmul:f8 mxu0.0 v0 } @0\n{ vmatmul:i8 mxu0.0 v0 } @0\n");
+  EXPECT_THAT(r.issued, ElementsAre(0, 16));
+}
+
+// Kept sums are no results; those of the last rows are, when the last of 8 rows (in cycle 8 + 7)
+// has passed 8 rows and 8 columns.
+TEST(MatrixUnit, GivesWhatItAccumulatedOnce) {
+  const Ran r = run(small_core(8),
+                    "{ vmatmul:bf16 keep mxu0.0 v0 } @0\n{ vmatmul:bf16 mxu0.0 v0 } @0\n"
+                    "{ v1 = vpop mxu0 } @0\n");
+  EXPECT_THAT(r.issued, ElementsAre(0, 8, 8 + 7 + 15));
+}
+
 TEST(MatrixUnit, GoesOnAfterASnapshotAsBefore) {
   const MatrixParams mxu = small_core(8).mxu;
   MatrixUnit a(mxu), b(mxu);

@@ -73,22 +73,42 @@ TEST(Triton, ARowMaximumIsASingleElementThatLeaves) {
   EXPECT_EQ(test::counter(report, "dma_write_bytes"), 4.0 * rows);
 }
 
-/// What a launch of a kernel on f32 tensors says that it cannot do.
-std::string refusal(const std::string& stem, std::size_t tensors, std::size_t integers) {
-  std::vector<test::TensorSpec> specs;
-  for (std::size_t t = 0; t < tensors; ++t) {
-    specs.push_back({"t" + std::to_string(t), DType::kF32, {64, 64}, test::zeros()});
-  }
-  LaunchFixture f(triton(stem), specs, std::vector<std::int64_t>(integers, 64));
-  Machine machine("m", test::params_of("tpu_v5e"), std::nullopt);
-  const auto report = machine.launch(f.launch, f.memory, {});
-  return report ? std::string() : report.error().str();
+std::unique_ptr<LaunchFixture> histogram(std::int64_t n, std::int64_t bins) {
+  auto f = std::make_unique<LaunchFixture>(
+      triton("histogram_atomic_91dabb063a"),
+      std::vector<test::TensorSpec>{{"x", DType::kI32, {n}, {}},
+                                    {"hist", DType::kI32, {bins}, test::zeros()}},
+      std::vector<std::int64_t>{n}, std::array<std::int64_t, 3>{(n + 1023) / 1024, 1, 1});
+  std::vector<std::int32_t> x(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::int32_t>(i * i % 97);
+  f->memory.write(f->memory.find("x")->address, std::as_bytes(std::span(x)));
+  return f;
 }
 
-TEST(Triton, WhatATpuCannotDoIsRefusedWithItsLine) {
-  EXPECT_THAT(refusal("histogram_atomic_91dabb063a", 2, 1),
-              HasSubstr("kernels.py:221:39: error: 'tt.atomic_rmw': a TPU has no atomics; only one "
-                        "element at an address that does not depend on data"));
+// Atomics at many addresses: the scalar unit adds to a table in SMEM, which comes once and goes
+// once.
+TEST(Triton, AHistogramIsAddedUpElementByElement) {
+  const auto f = histogram(3000, 16);
+  const auto report = test::run_on(test::params_of("tpu_v4"), *f);
+  std::vector<double> want(16, 0);
+  for (double x : f->values("x")) ++want[static_cast<std::size_t>(x) % 16];
+  EXPECT_EQ(f->values("hist"), want);
+  EXPECT_EQ(test::counter(report, "dma_read_bytes"), 4.0 * (3000 + 16));
+  EXPECT_EQ(test::counter(report, "dma_write_bytes"), 4.0 * 16);
+  // An index, its remainder and address, the mask, the old count, the sum, the store: 8 each.
+  EXPECT_GE(test::counter(report, "scalar_ops"), 8.0 * 3 * 1024);
+  EXPECT_GT(report.cycles, 3 * 1024 * 10u);  // 4 to load, 2, 4 to load and 1 follow each other
+}
+
+TEST(Triton, ATableThatDoesNotFitIntoSmemIsNamed) {
+  const auto f = histogram(1000, 1024);
+  Machine machine("m", test::params_of("tpu_v5e", {"tpu.smem.bytes=1KiB"}), std::nullopt);
+  const auto report = machine.launch(f->launch, f->memory, {});
+  ASSERT_FALSE(report);
+  EXPECT_THAT(
+      report.error().str(),
+      HasSubstr("kernels.py:221:39: error: what its atomics add to takes 4 KiB of SMEM, the "
+                "core has 1 KiB"));
 }
 
 TEST(Triton, GatheredRowsAreFetchedWhenTheirIndexIsThere) {

@@ -25,6 +25,7 @@ struct WindowPlan {
   std::vector<std::int64_t> block;              ///< its shape, in elements
   const kernel::Function* transform = nullptr;  ///< null: the whole operand (or Triton)
   std::uint32_t site = 0;       ///< Triton: of the load or store in the program's execution
+  bool whole = false;           ///< Triton: all of its tensor, in SMEM from first step to last
   bool dependent = false;       ///< its place depends on what another window brings
   std::int64_t scalar_ops = 0;  ///< scalar instructions to find a block and write its descriptor
   std::uint32_t line = 0;       ///< of the first load or store

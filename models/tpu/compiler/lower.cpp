@@ -20,10 +20,12 @@ struct Cut {
   std::int64_t chunks() const { return whole + (rest > 0 ? 1 : 0); }
 };
 
-Cut cut(std::int64_t extent, std::int64_t limit) {
+/// Pieces of a multiple of `step`, of `limit` at most if that is not less.
+Cut cut(std::int64_t extent, std::int64_t limit, std::int64_t step = 1) {
   const std::int64_t pieces = (extent + limit - 1) / limit;
   Cut c;
   c.size = (extent + pieces - 1) / pieces;
+  c.size = std::min(extent, (c.size + step - 1) / step * step);
   c.whole = extent / c.size;
   c.rest = extent % c.size;
   return c;
@@ -147,10 +149,12 @@ class Lowering {
     }
     const MatmulPlan plan = plan_matmul(function_, *nest.matmul, mxu);
     const std::int64_t tiles = (nest.grid.cols + plan.array_registers - 1) / plan.array_registers;
-    const std::int64_t steps = plan.passes(nest.grid.cols) * plan.groups;
+    const std::int64_t groups = plan.groups * nest.matmul->batches;
+    const std::int64_t steps = plan.passes(nest.grid.cols) * groups;
     const std::int64_t pieces = (steps + kUnrolledRows - 1) / kUnrolledRows;
     const Cut columns = cut(tiles, std::max(plan.column_units, tiles / pieces));
-    NestContext context{function_, placement_.definitions, nest, plan.groups, tiles};
+    NestContext context{function_, placement_.definitions,      nest, groups,
+                        tiles,     core_.rows_16bit > kSublanes};
     make_buffers(nest, context);
     const std::uint16_t sums = plan.sums_in_vmem() ? spill(nest.grid.count()) : kNoBuffer;
     Chunk chunk;
@@ -180,11 +184,13 @@ class Lowering {
   bool try_nest(const Nest& nest, std::int64_t unroll) {
     const bool down = nest.axis == Axis::kRows;
     const std::int64_t first = down ? nest.grid.rows : nest.grid.cols;
-    const Cut inner = cut(first, unroll);
-    const Cut outer =
-        cut(down ? nest.grid.cols : nest.grid.rows, std::max<std::int64_t>(1, unroll / inner.size));
+    const std::int64_t row_step = core_.rows_16bit / kSublanes;
+    const Cut inner = cut(first, unroll, down ? row_step : 1);
+    const Cut outer = cut(down ? nest.grid.cols : nest.grid.rows,
+                          std::max<std::int64_t>(1, unroll / inner.size), down ? 1 : row_step);
     const Cut rows = down ? inner : outer, cols = down ? outer : inner;
-    NestContext context{function_, placement_.definitions, nest, rows.chunks(), cols.chunks()};
+    NestContext context{function_,     placement_.definitions, nest,
+                        rows.chunks(), cols.chunks(),          core_.rows_16bit > kSublanes};
     make_buffers(nest, context);
     for (int tail = 0; tail < 2; ++tail) {
       const std::int64_t trips = tail == 0 ? rows.whole : rows.rest > 0;

@@ -41,16 +41,35 @@ std::int64_t MatmulPlan::passes(std::int64_t columns) const {
          ceil_div(depth_tiles, depth_units);
 }
 
+std::string refuse_elements(const MatrixParams& mxu, Element a, Element b) {
+  const auto either = [&](Element e) { return a == e || b == e; };
+  if (either(Element::kI8) && mxu.rows_per_cycle_8bit == 0) {
+    return "the matrix unit of this TPU has no 8-bit integers";
+  }
+  if (either(Element::kF8) && mxu.rows_per_cycle_f8 == 0) {
+    return "the matrix unit of this TPU has no 8-bit floats";
+  }
+  return "";
+}
+
 MatmulPlan plan_matmul(const TileFunction& function, const TileOp& op, const MatrixParams& mxu) {
   const TileValue& lhs = operand(function, op, 0);
   MatmulPlan p;
   p.array_registers = std::max<std::int64_t>(1, mxu.size / kLanes);
   p.depth_tiles = ceil_div(lhs.grid.cols, p.array_registers) * op.passes;
-  p.depth_units = std::min(mxu.count, p.depth_tiles);
-  const std::int64_t column_tiles = ceil_div(op.grid.cols, p.array_registers);
-  p.column_units = std::min(mxu.count / p.depth_units, column_tiles);
-  p.groups = lhs.grid.rows;
+  p.groups = p.pass_groups = lhs.grid.rows / op.batches;
   p.group_rows = register_rows(lhs.element) / kSublanes;
+  p.accumulates = mxu.accumulates && p.depth_tiles > 1;
+  const std::int64_t column_tiles = ceil_div(op.grid.cols, p.array_registers);
+  if (p.accumulates) {
+    p.column_units = std::min(mxu.count, column_tiles);
+    p.depth_units = std::min(mxu.count / p.column_units, p.depth_tiles);
+    p.pass_groups =
+        std::clamp<std::int64_t>(mxu.results / (p.group_rows * p.array_registers), 1, p.groups);
+  } else {
+    p.depth_units = std::min(mxu.count, p.depth_tiles);
+    p.column_units = std::min(mxu.count / p.depth_units, column_tiles);
+  }
   return p;
 }
 
@@ -70,15 +89,30 @@ MatmulCode::MatmulCode(const NestContext& context, const CoreParams& core, const
 }
 
 Element MatmulCode::element(std::size_t k) const { return operand(ctx_.function, op_, k).element; }
-const VregGrid& MatmulCode::grid(std::size_t k) const {
-  return operand(ctx_.function, op_, k).grid;
+VregGrid MatmulCode::grid(std::size_t k) const {
+  VregGrid g = operand(ctx_.function, op_, k).grid;
+  g.rows /= op_.batches;
+  return g;
 }
 
 void MatmulCode::make_passes() {
+  for (std::int64_t b = 0; b < op_.batches; ++b) {
+    for (std::int64_t g = 0; g < plan_.groups; g += plan_.pass_groups) {
+      Pass rows;
+      rows.batch = b;
+      rows.first_group = g;
+      rows.groups = std::min(plan_.pass_groups, plan_.groups - g);
+      make_passes_of(std::move(rows));
+    }
+  }
+}
+
+/// All passes of some rows.
+void MatmulCode::make_passes_of(Pass rows) {
   const std::int64_t tiles = ceil_div(columns_.cols, plan_.array_registers);
   for (std::int64_t c = 0; c < tiles; c += plan_.column_units) {
     for (std::int64_t d = 0; d < plan_.depth_tiles; d += plan_.depth_units) {
-      Pass pass;
+      Pass pass = rows;
       pass.set = passes_.size() % 2;
       pass.first = d == 0;
       pass.last = d + plan_.depth_units >= plan_.depth_tiles;
@@ -97,20 +131,25 @@ void MatmulCode::build() {
   std::vector<Push> next = pushes_of(passes_.front());
   for (const Push& p : next) push(passes_.front(), p);
   std::deque<Step> in_flight;
+  std::size_t number = 0;
   for (std::size_t k = 0; k < passes_.size(); ++k) {
     next = k + 1 < passes_.size() ? pushes_of(passes_[k + 1]) : std::vector<Push>{};
-    const std::size_t limit = steps_in_flight(next.size());
+    const Pass& pass = passes_[k];
+    const std::size_t limit = steps_in_flight(pass, next.size());
     std::size_t pushed = 0;
-    for (std::int64_t g = 0; g < plan_.groups; ++g) {
+    for (std::int64_t g = 0; g < pass.groups; ++g) {
       const std::size_t share =
-          next.size() * static_cast<std::size_t>(g + 1) / static_cast<std::size_t>(plan_.groups);
-      rows(passes_[k], g);
+          next.size() * static_cast<std::size_t>(g + 1) / static_cast<std::size_t>(pass.groups);
+      rows(pass, pass.first_group + g);
       while (pushed < share) push(passes_[k + 1], next[pushed++]);
-      in_flight.push_back({&passes_[k], g});
-      while (in_flight.size() > limit) {
+      if (!plan_.accumulates || pass.last) {
+        in_flight.push_back({&pass, pass.first_group + g, number});
+      }
+      while (!in_flight.empty() && in_flight.front().number + limit <= number) {
         results(in_flight.front());
         in_flight.pop_front();
       }
+      ++number;
     }
   }
   for (const Step& s : in_flight) results(s);
@@ -118,9 +157,9 @@ void MatmulCode::build() {
 
 /// How many steps later results are popped: what the array's depth takes, as far as the units hold
 /// the results.
-std::size_t MatmulCode::steps_in_flight(std::size_t pushes) const {
+std::size_t MatmulCode::steps_in_flight(const Pass& pass, std::size_t pushes) const {
   const auto units = static_cast<Cycle>(plan_.depth_units * plan_.column_units);
-  const auto groups = static_cast<Cycle>(plan_.groups);
+  const auto groups = static_cast<Cycle>(pass.groups);
   const Cycle weights = pushes * time_.push_cycles(element(1), op_.transposed) / (units * groups);
   const Cycle interval = std::max(time_.row_cycles(element(0)), weights);
   const Cycle hidden = time_.latency(element(0)) / interval + 1;
@@ -132,7 +171,8 @@ std::size_t MatmulCode::steps_in_flight(std::size_t pushes) const {
 /// The rows of a pass's weights, in turn for each unit.
 std::vector<MatmulCode::Push> MatmulCode::pushes_of(const Pass& pass) const {
   const std::int64_t high = core_.mxu.size / register_rows(element(1));
-  const VregGrid& g = grid(1);
+  const VregGrid g = grid(1);
+  const std::int64_t first = pass.batch * g.rows;
   const Chunk from = rhs_chunk(op_, columns_, element(1));
   std::vector<Push> pushes;
   for (std::int64_t k = 0; k < high; ++k) {
@@ -143,7 +183,7 @@ std::vector<MatmulCode::Push> MatmulCode::pushes_of(const Pass& pass) const {
       if (from.row + r >= g.rows || from.col + c >= g.cols) continue;
       const bool last =
           op_.transposed ? c + plan_.array_registers >= g.cols : from.row + r + 1 == g.rows;
-      pushes.push_back({&t, r, c, op_.ragged_depth && last});
+      pushes.push_back({&t, first + r, c, op_.ragged_depth && last});
     }
   }
   return pushes;
@@ -162,9 +202,10 @@ void MatmulCode::rows(const Pass& pass, std::int64_t group) {
   for (const Tile& t : pass.tiles) {
     const std::int64_t c = t.depth * plan_.array_registers;
     const bool edge = op_.ragged_depth && c + plan_.array_registers >= grid(0).cols;
-    const Sources src = sources(lhs_, 0, group, c, t.lhs_part, edge);
+    const Sources src = sources(lhs_, 0, pass.batch * plan_.groups + group, c, t.lhs_part, edge);
     Draft& d = matrix(Opcode::kVMatMul, element(0), t.unit);
     d.set = pass.set;
+    d.keep = plan_.accumulates && !pass.last;
     d.src = src;
   }
   lhs_.forget();
@@ -201,9 +242,10 @@ void MatmulCode::results(const Step& step) {
 void MatmulCode::column_results(const Step& step, std::size_t first, std::size_t count) {
   const Pass& pass = *step.pass;
   const std::int64_t tile = pass.tiles[first].column;
+  const std::int64_t rows = op_.grid.rows / op_.batches, row = step.group * plan_.group_rows;
   Chunk chunk = columns_;
-  chunk.row = chunk.row_index = step.group * plan_.group_rows;
-  chunk.rows = std::min(plan_.group_rows, op_.grid.rows - chunk.row);
+  chunk.row = chunk.row_index = pass.batch * rows + row;
+  chunk.rows = std::min(plan_.group_rows, rows - row);
   chunk.col += tile * plan_.array_registers;
   chunk.cols = std::min(plan_.array_registers, columns_.cols - tile * plan_.array_registers);
   chunk.col_index += tile;
@@ -217,7 +259,7 @@ void MatmulCode::column_results(const Step& step, std::size_t first, std::size_t
       }
       if (r >= chunk.rows || c >= chunk.cols) continue;
       const Address at = sum_address(chunk.row + r, chunk.col + c);
-      if (!pass.first) {
+      if (!pass.first && !plan_.accumulates) {
         values.push_back(emit(Opcode::kVLoad, Element::kNone));
         block_.code.back().address = at;
       }

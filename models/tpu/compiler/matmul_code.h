@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "models/tpu/compiler/nest.h"
@@ -14,17 +15,22 @@ namespace xpusim::tpu {
 
 /// How a product is dealt out to the matrix units. The weights (operand 1) are cut in tiles of the
 /// array's size. The units hold `depth_units` tiles along K of `column_units` neighbouring columns
-/// of tiles: one pass. All rows go over a pass's weights before the next pass.
+/// of tiles: one pass. All rows go over a pass's weights before the next pass; or as many as the
+/// units keep the sums of, where they accumulate: then they take neighbouring columns first.
 struct MatmulPlan {
   std::int64_t array_registers = 1;  ///< a tile's width in registers
   std::int64_t depth_tiles = 1;      ///< along K, counted anew for each pair of an f32's parts
   std::int64_t depth_units = 1, column_units = 1;
-  std::int64_t groups = 1;      ///< registers of operand 0 along its rows
-  std::int64_t group_rows = 1;  ///< rows of result registers that one of them gives
+  std::int64_t groups = 1;       ///< registers of operand 0 along its rows, of one batch
+  std::int64_t group_rows = 1;   ///< rows of result registers that one of them gives
+  std::int64_t pass_groups = 1;  ///< of them that go through in one pass
+  bool accumulates = false;      ///< sums over K stay in the units
 
-  std::int64_t passes(std::int64_t columns) const;  ///< of so many result registers a row
-  bool sums_in_vmem() const { return depth_tiles > depth_units; }
+  std::int64_t passes(std::int64_t columns) const;  ///< of so many result registers a row, a batch
+  bool sums_in_vmem() const { return depth_tiles > depth_units && !accumulates; }
 };
+/// Why a matrix unit does not multiply rows of `a` with weights of `b`, or "".
+std::string refuse_elements(const MatrixParams& mxu, Element a, Element b);
 MatmulPlan plan_matmul(const TileFunction& function, const TileOp& op, const MatrixParams& mxu);
 
 /// Draws up the code of some columns of a product, fully unrolled, with what its nest does with the
@@ -47,6 +53,7 @@ class MatmulCode {
   };
   struct Pass {
     std::vector<Tile> tiles;  ///< those of a column together
+    std::int64_t batch = 0, first_group = 0, groups = 0;
     std::uint8_t set = 0;
     bool first = false, last = false;  ///< of its columns
   };
@@ -61,11 +68,13 @@ class MatmulCode {
   struct Step {
     const Pass* pass;
     std::int64_t group;
+    std::size_t number;  ///< of all rows that went in
   };
 
   void make_passes();
+  void make_passes_of(Pass rows);
   std::vector<Push> pushes_of(const Pass& pass) const;
-  std::size_t steps_in_flight(std::size_t pushes) const;
+  std::size_t steps_in_flight(const Pass& pass, std::size_t pushes) const;
   void push(const Pass& pass, const Push& p);
   void rows(const Pass& pass, std::int64_t group);
   void results(const Step& step);
@@ -78,7 +87,8 @@ class MatmulCode {
   Draft& matrix(Opcode op, Element element, std::uint8_t unit);
   Address sum_address(std::int64_t r, std::int64_t c) const;
   Element element(std::size_t operand) const;
-  const VregGrid& grid(std::size_t operand) const;
+  /// An operand's registers, of one batch.
+  VregGrid grid(std::size_t operand) const;
 
   const NestContext& ctx_;
   const CoreParams& core_;

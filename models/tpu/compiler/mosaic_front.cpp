@@ -57,7 +57,7 @@ VregGrid MosaicFront::grid_of(const Extent& e, Element element) {
 }
 
 void MosaicFront::cover(const Extent& e, Element element, TileOp& op) {
-  const std::int64_t tile_rows = element == Element::kI8 ? 4 * kSublanes : kSublanes;
+  const std::int64_t tile_rows = is_8bit(element) ? 4 * kSublanes : kSublanes;
   op.grid = grid_of(e, element);
   op.ragged_rows = e.rows % tile_rows != 0;
   op.ragged_cols = e.cols % kLanes != 0;
@@ -195,7 +195,7 @@ std::optional<TileOp> MosaicFront::access(const Op& o, const Value& memref,
   const Element e = element_of(vector.dtype);
   const Extent whole = extent(*memref.type);
   const VregGrid slab = vreg_grid(whole.rows, whole.cols, e);
-  const std::int64_t tile_rows = e == Element::kI8 ? 4 * kSublanes : kSublanes;
+  const std::int64_t tile_rows = is_8bit(e) ? 4 * kSublanes : kSublanes;
   TileOp op;
   op.buffer = buffer;
   op.element = e;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "models/tpu/compiler/matmul_code.h"
 #include "models/tpu/compiler/mosaic_front.h"
 
 namespace xpusim::tpu {
@@ -17,7 +18,8 @@ std::int64_t summed_dimension(const Op& o, std::size_t operand) {
   const kernel::Attr numbers = o.attr("dimension_numbers");
   if (!numbers || numbers->elements.size() < 2) {
     const bool transposed = o.int_attr(operand == 0 ? "transpose_lhs" : "transpose_rhs") != 0;
-    return (operand == 0) == transposed ? 0 : 1;
+    const auto rank = static_cast<std::int64_t>(o.result()->type->shape.size());
+    return rank - ((operand == 0) == transposed ? 2 : 1);
   }
   const auto dims = numbers->elements[operand]->int_list();
   return dims.size() == 1 ? dims[0] : -1;
@@ -35,10 +37,11 @@ std::int64_t passes_of(const Op& o) {
 
 void MosaicFront::matmul(const Op& o) {
   const Value &lhs = *o.operands[0], &rhs = *o.operands[1], &acc = *o.operands[2];
-  if (o.result()->type->shape.size() != 2) return refuse(o, "products in batches are not modelled");
+  const auto rank = static_cast<std::int64_t>(o.result()->type->shape.size());
+  if (rank < 2 || rank > 3) return refuse(o, "batches of more than one dimension are not modelled");
   const Element from = element(lhs, o), weights = element(rhs, o);
-  if ((from == Element::kI8 || weights == Element::kI8) && core_.mxu.rows_per_cycle_8bit == 0) {
-    return refuse(o, "the matrix unit of this TPU has no 8-bit numbers");
+  if (const std::string why = refuse_elements(core_.mxu, from, weights); !why.empty()) {
+    return refuse(o, why);
   }
   const std::int64_t lhs_dim = summed_dimension(o, 0), rhs_dim = summed_dimension(o, 1);
   if (lhs_dim < 0 || rhs_dim < 0) return refuse(o, "a product over several dimensions");
@@ -50,12 +53,16 @@ void MosaicFront::matmul(const Op& o) {
   ValueId rows = filled(lhs, from);
   const auto& shape = lhs.type->shape;
   const std::int64_t depth = shape[static_cast<std::size_t>(lhs_dim)];
-  if (lhs_dim == 0) rows = build_.transpose(from, vreg_grid(shape[1], shape[0], from), rows);
+  if (lhs_dim == rank - 2) {
+    if (rank == 3) return refuse(o, "a transposed first factor in batches is not modelled");
+    rows = build_.transpose(from, vreg_grid(shape[1], shape[0], from), rows);
+  }
   TileOp op;
   const Element to = element(*o.result(), o);
   cover(extent(*o.result()->type), to, op);
   op.operands = {rows, filled(rhs, weights), kNoValue};
-  op.transposed = rhs_dim == 1;
+  op.transposed = rhs_dim == rank - 1;
+  if (rank == 3) op.batches = shape[0];
   op.ragged_depth = depth % kLanes != 0;
   if (from == Element::kF32 && weights == Element::kF32) op.passes = passes_of(o);
   ValueId product = build_.matmul(to, std::move(op));
@@ -72,7 +79,7 @@ void MosaicFront::transpose(const Op& o) {
     return refuse(o, "only the transpose of a matrix is modelled");
   }
   const Element e = element(from, o);
-  if (e == Element::kI8) return refuse(o, "transposes of 8-bit elements are not modelled");
+  if (is_8bit(e)) return refuse(o, "transposes of 8-bit elements are not modelled");
   set(*o.result(), build_.transpose(e, grid_of(extent(*o.result()->type), e), get(from)));
 }
 

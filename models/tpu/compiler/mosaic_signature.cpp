@@ -80,9 +80,10 @@ void MosaicFront::window(std::size_t argument, std::size_t operand, kernel::Attr
   const Value& memref = *function_.entry().args[argument];
   if (in_space(memref, "smem") || in_space(memref, "any") || in_space(memref, "hbm")) return;
   if (!in_space(memref, "vmem")) {
-    problems_.error(function_.op->line(),
-                    fmt::format("operand '{}': only VMEM windows, SMEM and HBM are modelled",
-                                kernel::loc_name(memref.loc)));
+    problems_.error(
+        function_.op->line(),
+        fmt::format("operand '{}': {}only VMEM windows, SMEM and HBM are modelled",
+                    kernel::loc_name(memref.loc), in_space(memref, "cmem") ? "CMEM is not, " : ""));
     return;
   }
   WindowPlan w;

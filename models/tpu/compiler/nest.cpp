@@ -79,6 +79,13 @@ void ChunkCode::build() {
   store_partials();
 }
 
+/// Whether one register holds the value's row `r` and the next, for even r.
+bool ChunkCode::is_paired(ValueId v) const {
+  const TileValue& t = value(v);
+  return in_pairs_ && t.kind != TileValue::Kind::kUniform && t.grid.rows > 1 &&
+         tile_bytes(t.element) < kVregBytes;
+}
+
 std::uint64_t ChunkCode::key(ValueId v, std::int64_t r, std::int64_t c) {
   return (static_cast<std::uint64_t>(v) << 40) ^ (static_cast<std::uint64_t>(r & 0xfffff) << 20) ^
          static_cast<std::uint64_t>(c & 0xfffff);
@@ -94,6 +101,7 @@ Virtual ChunkCode::instance(ValueId v, std::int64_t r, std::int64_t c) {
   if (v == kNoValue || value(v).kind == TileValue::Kind::kUniform) return kNoVirtual;
   if (value(v).grid.rows == 1) r = -chunk_.row;  // row 0 of the value, whatever the chunk
   if (value(v).grid.cols == 1) c = -chunk_.col;
+  if (is_paired(v)) r &= ~std::int64_t{1};
   const std::uint64_t place = key(v, r, c);
   if (auto it = instances_.find(place); it != instances_.end()) return it->second;
   const Virtual made = make(v, ctx_.definitions[index(v)], r, c);
@@ -141,7 +149,10 @@ Virtual ChunkCode::compute(const TileOp& op, std::int64_t r, std::int64_t c) {
     const auto [row, col] = transposed_place(op, r, c);
     src = {instance(op.operands[0], row, col), kNoVirtual, kNoVirtual};
   } else {
-    for (std::size_t k = 0; k < src.size(); ++k) src[k] = instance(op.operands[k], r, c);
+    for (std::size_t k = 0; k < src.size(); ++k) src[k] = operand(op, k, r, c);
+    if (op.opcode == Opcode::kVPack && is_paired(op.result) && !is_paired(op.operands[0])) {
+      src[1] = instance(op.operands[0], r + 1, c);
+    }
   }
   Draft d;
   d.op = op.opcode;
@@ -152,6 +163,22 @@ Virtual ChunkCode::compute(const TileOp& op, std::int64_t r, std::int64_t c) {
                                                                        : RegisterFile::kVector);
   block_.code.push_back(d);
   return d.dst;
+}
+
+/// An operand's register. Two rows of 32 bits that a register of 16-bit ones needs are packed.
+Virtual ChunkCode::operand(const TileOp& op, std::size_t k, std::int64_t r, std::int64_t c) {
+  const ValueId v = op.operands[k];
+  const Virtual first = instance(v, r, c);
+  if (first == kNoVirtual || op.opcode == Opcode::kVPack || !is_paired(op.result) || is_paired(v) ||
+      value(v).grid.rows == 1) {
+    return first;
+  }
+  const Virtual second = instance(v, r + 1, c);
+  const bool mask = value(v).kind == TileValue::Kind::kMask;
+  const Virtual both =
+      emit(mask ? Opcode::kVMaskLogic : Opcode::kVPack, op.element, op.line, first, second);
+  if (mask) block_.files[both] = RegisterFile::kMask;
+  return both;
 }
 
 /// The register that goes through the XLU when the one at (r, c) of a transpose's result leaves it:
@@ -183,9 +210,11 @@ Virtual ChunkCode::finish_reduction(const Definition& d, std::int64_t r, std::in
   return v;
 }
 
-/// Three rotations by 4, 2 and 1 rows leave the result in every row.
+/// Three rotations by 4, 2 and 1 rows (one by 8 before, of 16-bit tiles of 16 rows) leave the
+/// result in every row.
 Virtual ChunkCode::fold_sublanes(const TileOp& op, Virtual v) {
-  for (int step = kSublanes / 2; step >= 1; step /= 2) {
+  const bool wide = ctx_.wide_tiles && tile_bytes(op.element) < kVregBytes && op.grid.rows > 1;
+  for (int step = wide ? kSublanes : kSublanes / 2; step >= 1; step /= 2) {
     const Virtual turned = emit(Opcode::kVSublaneRotate, op.element, op.line, v);
     v = emit(op.opcode, op.element, op.line, v, turned);
   }
@@ -193,9 +222,12 @@ Virtual ChunkCode::fold_sublanes(const TileOp& op, Virtual v) {
 }
 
 void ChunkCode::store(const TileOp& op, std::int64_t r, std::int64_t c) {
+  const bool pair = in_pairs_ && op.grid.rows > 1 && tile_bytes(op.element) < kVregBytes;
+  if (pair && r % 2 != 0) return;
   Virtual v = instance(op.operands[0], r, c);
   if (v == kNoVirtual) v = emit(Opcode::kVMove, op.element, op.line, kNoVirtual);
-  emit_store(address(op.buffer, op.origin, op.pitch, 1, r, c), v, at_edge(op, r, c), op.line);
+  emit_store(address(op.buffer, op.origin, op.pitch, 1, r, c), v, at_edge(op, pair ? r + 1 : r, c),
+             op.line);
 }
 
 /// Whether the register is partly outside the tile. The trips of a loop share their code, so the
@@ -207,6 +239,7 @@ bool ChunkCode::at_edge(const TileOp& op, std::int64_t r, std::int64_t c) const 
 }
 
 void ChunkCode::save(const Root& root, std::int64_t r, std::int64_t c) {
+  if (is_paired(root.value) && r % 2 != 0) return;
   const Definition& d = ctx_.definitions[index(root.value)];
   const VregGrid g = value(root.value).grid;
   emit_store(address(d.buffer, 0, g.cols, 1, r, c), instance(root.value, r, c), false,
@@ -220,9 +253,11 @@ void ChunkCode::accumulate(std::size_t root, std::int64_t r, std::int64_t c) {
                              : op.axis == Axis::kRows  ? chunk_.cols
                                                        : 1;
   const std::int64_t width = std::clamp<std::int64_t>(kRunning / keeps, 1, kOverlap);
+  const bool pair = is_paired(op.operands[0]);
+  if (pair && r % 2 != 0) return;
   Virtual v = instance(op.operands[0], r, c);
   if (v == kNoVirtual) v = emit(Opcode::kVMove, op.element, op.line, kNoVirtual);
-  if (at_edge(op, r, c)) {  // the neutral element beyond the tile
+  if (at_edge(op, pair ? r + 1 : r, c)) {  // the neutral element beyond the tile
     v = emit(Opcode::kVSelect, op.element, op.line, v);
   }
   auto& running = running_[root][static_cast<std::size_t>(kept)];

@@ -49,13 +49,18 @@ struct NestContext {
   std::vector<Definition>& definitions;
   const Nest& nest;
   std::int64_t partial_rows = 1, partial_cols = 1;  ///< chunks of the nest in each direction
+  bool wide_tiles = false;  ///< a register of 16-bit elements holds 16 rows, not 8
 };
 
 /// Draws up the instructions of one chunk.
 class ChunkCode {
  public:
   ChunkCode(const NestContext& context, const Chunk& chunk, DraftBlock& block)
-      : ctx_(context), chunk_(chunk), block_(block) {}
+      : ctx_(context),
+        chunk_(chunk),
+        block_(block),
+        in_pairs_(context.wide_tiles && chunk.rows % 2 == 0 && chunk.row % 2 == 0 &&
+                  chunk.row_step % 2 == 0) {}
   /// All of the chunk.
   void build();
   /// The value's register at a place of the chunk, which other code made.
@@ -83,6 +88,8 @@ class ChunkCode {
   void save(const Root& root, std::int64_t r, std::int64_t c);
   void accumulate(std::size_t root, std::int64_t r, std::int64_t c);
   void store_partials();
+  bool is_paired(ValueId v) const;
+  Virtual operand(const TileOp& op, std::size_t k, std::int64_t r, std::int64_t c);
   bool at_edge(const TileOp& op, std::int64_t r, std::int64_t c) const;
   Virtual combine(std::vector<Virtual> values, const TileOp& op);
 
@@ -100,6 +107,7 @@ class ChunkCode {
   const NestContext& ctx_;
   Chunk chunk_;
   DraftBlock& block_;
+  bool in_pairs_;  ///< two neighbouring rows of 16-bit tiles are one register
   std::unordered_map<std::uint64_t, Virtual> instances_;
   /// [root][kept coordinate]: running partial results, several for each so that they overlap.
   std::vector<std::vector<std::vector<Virtual>>> running_;

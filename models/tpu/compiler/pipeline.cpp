@@ -131,9 +131,10 @@ Element element_of(kernel::DType dtype) {
     case DType::kI16:
       return Element::kI16;
     case DType::kI8:
+      return Element::kI8;
     case DType::kF8E4M3FN:
     case DType::kF8E5M2:
-      return Element::kI8;
+      return Element::kF8;
     default:
       return Element::kNone;
   }

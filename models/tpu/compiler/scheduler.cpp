@@ -88,6 +88,7 @@ class MatrixOrder {
     i.op = d.op;
     i.element = d.element;
     i.transposed = d.transposed;
+    i.keep = d.keep;
     i.set = d.set;
     ++u.count[kind(d.op)];
     u.next[kind(d.op)] = cycle + 1;
@@ -239,6 +240,7 @@ class ListScheduler {
     i.masked = d.masked;
     i.address = d.address;
     i.transposed = d.transposed;
+    i.keep = d.keep;
     i.unit = d.unit;
     i.set = d.set;
     for (std::size_t k = 0; k < d.src.size(); ++k) {

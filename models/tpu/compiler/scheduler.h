@@ -24,6 +24,7 @@ struct Draft {
   Element element = Element::kNone;
   bool masked = false;
   bool transposed = false;         ///< weights
+  bool keep = false;               ///< rows: their sums stay in the unit
   std::uint8_t unit = 0, set = 0;  ///< of what goes to or comes from a matrix unit
   Virtual dst = kNoVirtual;
   std::array<Virtual, 3> src = {kNoVirtual, kNoVirtual, kNoVirtual};

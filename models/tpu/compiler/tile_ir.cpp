@@ -9,7 +9,7 @@ VregGrid join(const VregGrid& a, const VregGrid& b) {
 }
 
 VregGrid vreg_grid(std::int64_t rows, std::int64_t cols, Element element) {
-  const std::int64_t tile_rows = element == Element::kI8 ? 4 * kSublanes : kSublanes;
+  const std::int64_t tile_rows = is_8bit(element) ? 4 * kSublanes : kSublanes;
   return {(rows + tile_rows - 1) / tile_rows, (cols + kLanes - 1) / kLanes};
 }
 

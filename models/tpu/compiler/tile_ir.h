@@ -68,6 +68,7 @@ struct TileOp {
   bool spread_lanes = false;  ///< a column of the buffer that is spread over all lanes
 
   bool transposed = false;    ///< kMatmul: operand 1 is [N, K]
+  std::int64_t batches = 1;   ///< kMatmul: products of their own, slabs of rows of all three
   std::int64_t passes = 1;    ///< kMatmul: bf16 products that make one of f32: 1, 3 or 6
   bool ragged_depth = false;  ///< kMatmul: the last registers along K are partly masked
 

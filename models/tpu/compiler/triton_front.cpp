@@ -288,10 +288,6 @@ TritonFront::Handler TritonFront::handler(std::string_view name) {
 }
 
 std::string refuse_triton(const Op& op) {
-  if (op.name() == "tt.atomic_rmw" && op.operands[0]->type->is_shaped()) {
-    return "a TPU has no atomics; only one element at an address that does not depend on data is "
-           "added to, between grid steps";
-  }
   if (elementwise_handler(op.name()) || TritonFront::handler(op.name())) return "";
   static constexpr std::array<std::string_view, 9> kIndexOps = {
       "tt.get_program_id", "tt.get_num_programs", "tt.make_range", "tt.addptr",  "tt.reduce.return",

@@ -45,6 +45,7 @@ class TritonFront {
     Layout layout = Layout::kFlat;
     VregGrid grid;
     std::int32_t stream = -1;  ///< -1: a window
+    bool whole = false;        ///< all of its tensor, in SMEM
   };
 
   void block(const kernel::Block& block);
@@ -64,6 +65,8 @@ class TritonFront {
   void load(const kernel::Op& op);
   void store(const kernel::Op& op);
   void atomic(const kernel::Op& op);
+  void scatter(const kernel::Op& op);
+  static std::int64_t pointer_ops(const kernel::Value& pointer);
   std::optional<Place> place(const kernel::Op& op, const kernel::Type accessed, bool output);
   void add_window(const kernel::Op& op, Place& place, bool output);
   void add_stream(const kernel::Op& op, Place& place, bool output);

@@ -1,5 +1,6 @@
 // tt.dot on the matrix units.
 
+#include "models/tpu/compiler/matmul_code.h"
 #include "models/tpu/compiler/triton_front.h"
 
 namespace xpusim::tpu {
@@ -25,9 +26,8 @@ void TritonFront::dot(const Op& o) {
   if (o.result()->type->shape.size() != 2) return refuse(o, "products in batches are not modelled");
   const Element from = element(lhs, o), to = element(*o.result(), o);
   if (problems_.has_errors()) return;
-  if ((from == Element::kI8 || element(rhs, o) == Element::kI8) &&
-      core_.mxu.rows_per_cycle_8bit == 0) {
-    return refuse(o, "the matrix unit of this TPU has no 8-bit numbers");
+  if (const std::string why = refuse_elements(core_.mxu, from, element(rhs, o)); !why.empty()) {
+    return refuse(o, why);
   }
   const auto factor = [&](const Value& v, Layout layout) {
     const ValueId id = get(v, o, layout);

@@ -62,6 +62,14 @@ bool TritonFront::is_gather(const Op& o) const {
   });
 }
 
+/// The scalar instructions that make an element's address of what was loaded.
+std::int64_t TritonFront::pointer_ops(const Value& pointer) {
+  std::set<const Op*> seen;
+  std::int64_t ops = 0;
+  count_ops(pointer, seen, ops);
+  return ops;
+}
+
 /// The scalar instructions of its descriptors: gathered rows have one each, and an index to load.
 std::int64_t TritonFront::address_ops(const Op& o) const {
   std::set<const Op*> seen;
@@ -117,7 +125,7 @@ std::uint16_t TritonFront::add_buffer(const Op& o, const Place& place, Element e
   const Value& argument = *function_.entry().args[tensor_of(*o.operands[0])];
   b.name = fmt::format("{}{}", kernel::loc_name(argument.loc), output ? ".out" : "");
   b.kind = output ? BufferKind::kOutput : BufferKind::kInput;
-  b.bytes = place.grid.count() * tile_bytes(e);
+  b.bytes = place.whole ? 0 : place.grid.count() * tile_bytes(e);  // a whole table is in SMEM
   b.copies = copies;
   plan_.program.buffers.push_back(b);
   return static_cast<std::uint16_t>(plan_.program.buffers.size() - 1);
@@ -127,13 +135,15 @@ void TritonFront::add_window(const Op& o, Place& place, bool output) {
   WindowPlan w;
   w.operand = w.argument = tensor_of(*o.operands[0]);
   w.output = output;
+  w.whole = place.whole;
   w.element = element_of(o.operands[0]->type->pointee()->dtype);
-  w.dependent = is_gather(o);  // its index has to come first
+  w.dependent = is_gather(o) && !place.whole;  // its index has to come first
   w.synchronous = w.dependent && !output;
   w.site = prepared_.site(o);
-  w.scalar_ops = address_ops(o);
+  w.scalar_ops = place.whole ? kDescriptorWords : address_ops(o);
   w.line = build_.line();
-  w.buffer = place.buffer = add_buffer(o, place, w.element, output, w.synchronous ? 1 : 2);
+  const bool one = w.synchronous || place.whole;
+  w.buffer = place.buffer = add_buffer(o, place, w.element, output, one ? 1 : 2);
   plan_.windows.push_back(std::move(w));
 }
 
@@ -218,35 +228,6 @@ void TritonFront::store(const Op& o) {
   dma.site = static_cast<std::uint32_t>(p->stream) + 1;
   dma.ahead = 1;
   build_.control(std::move(dma));
-}
-
-/// The grid steps of a core run in order, so that an addition to one place is a load and a store;
-/// kernels with such run on one core.
-void TritonFront::atomic(const Op& o) {
-  if (values_.is_needed(*o.result())) {
-    return refuse(o, "a TPU has no atomics; that of one whose result is used is not modelled");
-  }
-  if (is_gather(o) || loops_ + branches_ > 0) {
-    return refuse(o,
-                  "a TPU has no atomics; one element at a fixed address is added to, once a step");
-  }
-  plan_.one_core = true;
-  auto in = place(o, o.operands[1]->type, false);
-  auto out = in ? place(o, o.operands[1]->type, true) : std::nullopt;
-  if (!out) return;
-  const Element e = element_of(o.operands[1]->type->dtype);
-  TileOp load;
-  load.buffer = in->buffer;
-  load.element = e;
-  const ValueId sum =
-      build_.compute(Opcode::kVAdd, e, {build_.load(load, {1, 1}), get(*o.operands[1], o)});
-  TileOp store;
-  store.kind = TileOp::Kind::kStore;
-  store.buffer = out->buffer;
-  store.element = e;
-  store.ragged_cols = true;
-  store.operands[0] = sum;
-  build_.store(store);
 }
 
 }  // namespace xpusim::tpu

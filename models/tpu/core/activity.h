@@ -43,7 +43,8 @@ inline constexpr std::size_t kSlots = static_cast<std::size_t>(Slot::kCount);
 enum class MatrixWork : std::uint8_t {
   kBusyCycles,  ///< with rows entering
   kRows,        ///< registers of 16- or 32-bit rows
-  kRows8Bit,    ///< registers of 8-bit rows
+  kRows8Bit,    ///< registers of int8 rows
+  kRowsF8,      ///< registers of f8 rows
   kWeights,     ///< registers
   kCount
 };

@@ -29,6 +29,11 @@ bool is_matrix(Slot slot) { return slot == Slot::kMatrix || slot == Slot::kMatri
 /// Only these units take an instruction less often than every cycle.
 bool is_slow(Slot slot) { return slot == Slot::kEup || slot == Slot::kXlu; }
 
+MatrixWork work_of(Element element) {
+  if (element == Element::kF8) return MatrixWork::kRowsF8;
+  return element == Element::kI8 ? MatrixWork::kRows8Bit : MatrixWork::kRows;
+}
+
 std::uint32_t distance(Cycle at, Cycle now) {
   return at > now ? static_cast<std::uint32_t>(at - now) : 0;
 }
@@ -86,7 +91,7 @@ void IssueState::take_matrix_unit(const Instruction& i, Cycle at, Activity& acti
       return unit.push(i, at);
     case Opcode::kVMatMul:
       activity.matrix(MatrixWork::kBusyCycles, unit.row_cycles(i.element));
-      activity.matrix(i.element == Element::kI8 ? MatrixWork::kRows8Bit : MatrixWork::kRows, 1);
+      activity.matrix(work_of(i.element), 1);
       return unit.multiply(i, at);
     default:
       if (unit.has_result()) unit.pop();

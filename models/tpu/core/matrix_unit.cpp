@@ -15,18 +15,18 @@ std::uint32_t distance(Cycle at, Cycle now) {
 
 }  // namespace
 
-std::int64_t register_rows(Element element) {
-  return element == Element::kI8 ? 4 * kSublanes : kSublanes;
-}
+std::int64_t register_rows(Element element) { return is_8bit(element) ? 4 * kSublanes : kSublanes; }
 
 MatrixUnit::MatrixUnit(const MatrixParams& params)
     : size_(params.size),
       rows_per_cycle_(params.rows_per_cycle),
       rows_per_cycle_8bit_(std::max<std::int64_t>(1, params.rows_per_cycle_8bit)),
+      rows_per_cycle_f8_(std::max<std::int64_t>(1, params.rows_per_cycle_f8)),
       push_rows_per_cycle_(params.push_rows_per_cycle),
       column_registers_(ceil_div(params.size, kLanes)) {}
 
 std::int64_t MatrixUnit::rate(Element element) const {
+  if (element == Element::kF8) return rows_per_cycle_f8_;
   return element == Element::kI8 ? rows_per_cycle_8bit_ : rows_per_cycle_;
 }
 
@@ -34,7 +34,7 @@ std::int64_t MatrixUnit::rate(Element element) const {
 /// take twice as long.
 Cycle MatrixUnit::push_cycles(Element element, bool transposed) const {
   const std::int64_t rows = std::min<std::int64_t>(register_rows(element), size_);
-  const std::int64_t width = element == Element::kI8 ? 4 : 1;
+  const std::int64_t width = is_8bit(element) ? 4 : 1;
   return static_cast<Cycle>(
       ceil_div(rows * column_registers_ * (transposed ? 2 : 1), push_rows_per_cycle_ * width));
 }
@@ -61,6 +61,7 @@ void MatrixUnit::push(const Instruction& i, Cycle at) {
 void MatrixUnit::multiply(const Instruction& i, Cycle at) {
   path_free_ = at + row_cycles(i.element);
   set_free_[i.set] = std::max(set_free_[i.set], path_free_);
+  if (i.keep) return;
   for (std::int64_t r = kSublanes; r <= register_rows(i.element); r += kSublanes) {
     const Cycle last_row = at + static_cast<Cycle>((r - 1) / rate(i.element));
     for (std::int64_t c = 0; c < column_registers_; ++c) {

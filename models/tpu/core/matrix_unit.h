@@ -18,8 +18,10 @@ using engine::Cycle;
 /// rows_per_cycle cycles; a row that enters in cycle e has passed all `size` rows of elements and
 /// the first n columns in cycle e + size + n - 1, so the results of 8 rows and up to 128 columns,
 /// one register, can be popped when their last row has. They leave in the order in which they were
-/// asked for. Left out: sums that stay in the result buffer over several sets of weights (every
-/// result is popped), and a limit to the results under way (the compiler keeps to it).
+/// asked for. Where a unit accumulates, the sums of rows that say so stay in its result buffer, and
+/// what goes in next for their place is added on the way: only the last has results to pop. Left
+/// out: a limit to the results under way and kept (the compiler keeps to it), and the time of the
+/// buffer's adder.
 class MatrixUnit {
  public:
   explicit MatrixUnit(const MatrixParams& params);
@@ -52,7 +54,8 @@ class MatrixUnit {
   std::int64_t rate(Element element) const;
   Cycle column_delay(std::int64_t column_register) const;
 
-  std::int64_t size_, rows_per_cycle_, rows_per_cycle_8bit_, push_rows_per_cycle_;
+  std::int64_t size_, rows_per_cycle_, rows_per_cycle_8bit_, rows_per_cycle_f8_,
+      push_rows_per_cycle_;
   std::int64_t column_registers_;
   Cycle push_free_ = 0, path_free_ = 0;
   Cycle set_free_[2] = {0, 0}, weights_ready_[2] = {0, 0};

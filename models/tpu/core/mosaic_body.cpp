@@ -6,7 +6,8 @@ namespace xpusim::tpu {
 namespace {
 
 /// The runs of a slice of a tensor in HBM. Its dimensions are told by their strides.
-void view_runs(const exec::DeviceMemory& memory, const exec::View& view, std::vector<Run>& runs) {
+void view_runs(const exec::DeviceMemory& memory, const exec::View& view, std::int64_t rows_16bit,
+               std::vector<Run>& runs) {
   const exec::Allocation* tensor = memory.find(view.address);
   if (!tensor) return;
   const std::size_t rank = tensor->shape.size();
@@ -22,7 +23,7 @@ void view_runs(const exec::DeviceMemory& memory, const exec::View& view, std::ve
     high[d] = low[d] + (own ? view.shape[k] : 1);
     if (own) ++k;
   }
-  TiledArray(tensor->address, tensor->shape, kernel::byte_size(tensor->dtype))
+  TiledArray(tensor->address, tensor->shape, kernel::byte_size(tensor->dtype), rows_16bit)
       .runs(low, high, runs);
 }
 
@@ -35,8 +36,12 @@ std::uint64_t bytes_of(const exec::View& view) {
 }  // namespace
 
 MosaicBody::MosaicBody(std::unique_ptr<exec::StepInterpreter> interpreter,
-                       std::vector<BodyArgument> arguments, exec::DeviceMemory& memory)
-    : memory_(memory), interpreter_(std::move(interpreter)), arguments_(std::move(arguments)) {
+                       std::vector<BodyArgument> arguments, exec::DeviceMemory& memory,
+                       std::int64_t rows_16bit)
+    : memory_(memory),
+      rows_16bit_(rows_16bit),
+      interpreter_(std::move(interpreter)),
+      arguments_(std::move(arguments)) {
   for (BodyArgument& a : arguments_) {
     if (a.window < 0) interpreter_->bind(a.argument, {a.bytes, a.dtype, a.shape});
   }
@@ -96,8 +101,8 @@ std::optional<KernelBody::Dma> MosaicBody::dma() {
   d.bytes = bytes_of(target);
   if (wait) return d;
   const exec::View& source = interpreter_->view(*op->operand_of(0));
-  if (source.address != 0) view_runs(memory_, source, d.reads);
-  if (target.address != 0) view_runs(memory_, target, d.writes);
+  if (source.address != 0) view_runs(memory_, source, rows_16bit_, d.reads);
+  if (target.address != 0) view_runs(memory_, target, rows_16bit_, d.writes);
   return d;
 }
 

@@ -28,7 +28,8 @@ struct BodyArgument {
 class MosaicBody : public KernelBody {
  public:
   MosaicBody(std::unique_ptr<exec::StepInterpreter> interpreter,
-             std::vector<BodyArgument> arguments, exec::DeviceMemory& memory);
+             std::vector<BodyArgument> arguments, exec::DeviceMemory& memory,
+             std::int64_t rows_16bit);
 
   bool run(WindowSet& windows) override;
   std::optional<Dma> dma() override;
@@ -42,6 +43,7 @@ class MosaicBody : public KernelBody {
   bool run_to_dma();
 
   exec::DeviceMemory& memory_;
+  std::int64_t rows_16bit_;  ///< of tiles in HBM
   std::unique_ptr<exec::StepInterpreter> interpreter_;
   std::vector<BodyArgument> arguments_;
 };

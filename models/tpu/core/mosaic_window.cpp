@@ -9,9 +9,9 @@ namespace xpusim::tpu {
 MosaicWindow::MosaicWindow(exec::DeviceMemory& memory, const exec::Allocation& tensor,
                            std::vector<std::int64_t> block,
                            std::unique_ptr<exec::WindowTransform> transform,
-                           std::vector<exec::Buffer> prefetch)
+                           std::vector<exec::Buffer> prefetch, std::int64_t rows_16bit)
     : memory_(memory),
-      array_(tensor.address, tensor.shape, kernel::byte_size(tensor.dtype)),
+      array_(tensor.address, tensor.shape, kernel::byte_size(tensor.dtype), rows_16bit),
       block_(std::move(block)),
       transform_(std::move(transform)),
       prefetch_(std::move(prefetch)) {}

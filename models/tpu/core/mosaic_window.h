@@ -17,7 +17,7 @@ class MosaicWindow : public WindowMap {
  public:
   MosaicWindow(exec::DeviceMemory& memory, const exec::Allocation& tensor,
                std::vector<std::int64_t> block, std::unique_ptr<exec::WindowTransform> transform,
-               std::vector<exec::Buffer> prefetch);
+               std::vector<exec::Buffer> prefetch, std::int64_t rows_16bit);
 
   bool block(std::span<const std::int64_t> grid_index, BlockIndex& out) override;
   void runs(const BlockIndex& block, std::vector<Run>& out) const override;

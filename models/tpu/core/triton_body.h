@@ -48,6 +48,23 @@ class TritonBody : public KernelBody {
   std::size_t current_ = 0, older_ = 0;
 };
 
+/// The window of a tensor that stays on the core as a whole. It moves no payload.
+class WholeTensor : public WindowMap {
+ public:
+  WholeTensor(std::uint64_t address, std::uint64_t bytes) : run_{address, bytes} {}
+
+  bool block(std::span<const std::int64_t>, BlockIndex& out) override {
+    out = {0};
+    return true;
+  }
+  void runs(const BlockIndex&, std::vector<Run>& out) const override { out = {run_}; }
+  void read(const BlockIndex&, std::span<std::byte>) const override {}
+  void write(const BlockIndex&, std::span<const std::byte>) const override {}
+
+ private:
+  Run run_;
+};
+
 /// The window of a load or store outside loops: the runs that its execution touched. It moves no
 /// payload.
 class TritonWindow : public WindowMap {

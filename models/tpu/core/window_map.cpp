@@ -52,11 +52,13 @@ void for_each_row(const TiledArray& array, std::span<const std::int64_t> low,
 }  // namespace
 
 TiledArray::TiledArray(std::uint64_t address, std::vector<std::int64_t> shape,
-                       std::int64_t element_bytes)
+                       std::int64_t element_bytes, std::int64_t rows_16bit)
     : address_(address), shape_(std::move(shape)), element_bytes_(element_bytes) {
   const std::size_t rank = shape_.size();
   if (rank < 2) return;
-  const std::int64_t most = element_bytes == 1 ? 4 * kSublanes : kSublanes;
+  const std::int64_t most = element_bytes == 1   ? 4 * kSublanes
+                            : element_bytes == 2 ? rows_16bit
+                                                 : kSublanes;
   const auto rows = static_cast<std::uint64_t>(std::max<std::int64_t>(1, shape_[rank - 2]));
   tile_rows_ = std::min<std::int64_t>(most, static_cast<std::int64_t>(std::bit_ceil(rows)));
   tiles_across_ = (shape_[rank - 1] + tile_cols_ - 1) / tile_cols_;

@@ -36,12 +36,13 @@ class WindowMap {
 };
 
 /// An array in HBM as XLA lays it out: tiles of (8,128) elements (of fewer rows where the array has
-/// fewer, of 32 for 8-bit elements), each contiguous, row of tiles after row of tiles. Arrays of
-/// one dimension are linear. Only the time of a transfer follows this layout; the simulator's own
-/// memory holds arrays row-major.
+/// fewer, of 32 for 8-bit elements, of `rows_16bit` for 16-bit ones), each contiguous, row of tiles
+/// after row of tiles. Arrays of one dimension are linear. Only the time of a transfer follows this
+/// layout; the simulator's own memory holds arrays row-major.
 class TiledArray {
  public:
-  TiledArray(std::uint64_t address, std::vector<std::int64_t> shape, std::int64_t element_bytes);
+  TiledArray(std::uint64_t address, std::vector<std::int64_t> shape, std::int64_t element_bytes,
+             std::int64_t rows_16bit = kSublanes);
 
   /// The runs of the box [low, high) of elements, merged where they touch.
   void runs(std::span<const std::int64_t> low, std::span<const std::int64_t> high,

@@ -66,7 +66,7 @@ constexpr std::array<OpcodeInfo, static_cast<std::size_t>(Opcode::kCount)> kOpco
 }};
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(Element::kCount)> kElements = {
-    "", "f32", "bf16", "i32", "i16", "i8"};
+    "", "f32", "bf16", "i32", "i16", "i8", "f8"};
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(Slot::kCount)> kSlots = {
     "scalar", "vector_alu", "vector_load", "vector_store", "eup",

@@ -108,7 +108,9 @@ std::optional<Opcode> opcode_named(std::string_view name);
 
 /// The element type an instruction works on; it decides the unit's rate, not the instruction's
 /// slot.
-enum class Element : std::uint8_t { kNone, kF32, kBf16, kI32, kI16, kI8, kCount };
+enum class Element : std::uint8_t { kNone, kF32, kBf16, kI32, kI16, kI8, kF8, kCount };
+/// A register holds 32 rows of these.
+constexpr bool is_8bit(Element e) { return e == Element::kI8 || e == Element::kF8; }
 std::string_view name(Element e);
 std::optional<Element> element_named(std::string_view name);
 

@@ -154,11 +154,12 @@ void read_unit(LineReader& in, Instruction& i) {
   if (!pop) i.set = static_cast<std::uint8_t>(word[5] - '0');
 }
 
-/// What may follow the mnemonic: "masked", "transposed", a matrix unit, registers, an address, a
+/// What may follow the mnemonic: "masked", "transposed", "keep", a matrix unit, registers, an address, a
 /// number, "ahead N".
 void read_operands(LineReader& in, Instruction& i, std::size_t buffers) {
   i.masked = in.accept_word("masked");
   i.transposed = in.accept_word("transposed");
+  i.keep = in.accept_word("keep");
   const Slot slot = info(i.op).slot;
   if (slot == Slot::kMatrix || slot == Slot::kMatrixPop) read_unit(in, i);
   std::size_t n = 0;

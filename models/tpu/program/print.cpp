@@ -48,6 +48,7 @@ void print_instruction(const Instruction& i, Out out) {
   if (i.element != Element::kNone) fmt::format_to(out, ":{}", name(i.element));
   if (i.masked) fmt::format_to(out, " masked");
   if (i.transposed) fmt::format_to(out, " transposed");
+  if (i.keep) fmt::format_to(out, " keep");
   if (i.op == Opcode::kVMatPop) fmt::format_to(out, " mxu{}", i.unit);
   if (info(i.op).slot == Slot::kMatrix) fmt::format_to(out, " mxu{}.{}", i.unit, i.set);
   bool first = true;

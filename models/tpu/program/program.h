@@ -37,6 +37,7 @@ struct Instruction {
   Element element = Element::kNone;
   bool masked = false;      ///< vst and vld of a ragged edge
   bool transposed = false;  ///< vmatpush: a row of the register is a column of weights
+  bool keep = false;        ///< vmatmul: the sums stay, what goes in next is added to them
   std::uint8_t unit = 0;    ///< vmatpush, vmatmul, vpop: the matrix unit ...
   std::uint8_t set = 0;     ///< ... and which of its two sets of weights
   Reg dst = kNoReg;
