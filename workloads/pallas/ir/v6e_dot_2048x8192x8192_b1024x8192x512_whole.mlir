@@ -1,0 +1,53 @@
+#loc = loc(unknown)
+#loc1 = loc("x_ref")
+#loc2 = loc("y_ref")
+#loc3 = loc("o_ref")
+module attributes {stable_mosaic.version = 15 : i64} {
+  "func.func"() ({
+  ^bb0(%arg0: i32 loc(unknown), %arg1: i32 loc(unknown), %arg2: memref<1024x8192xbf16, #tpu.memory_space<vmem>> loc("x_ref"), %arg3: memref<8192x512xbf16, #tpu.memory_space<vmem>> loc("y_ref"), %arg4: memref<1024x512xbf16, #tpu.memory_space<vmem>> loc("o_ref")):
+    %0 = "arith.constant"() {value = 0 : index} : () -> index loc(#loc14)
+    %1 = "arith.constant"() {value = 0 : index} : () -> index loc(#loc14)
+    %2 = "vector.load"(%arg2, %0, %1) : (memref<1024x8192xbf16, #tpu.memory_space<vmem>>, index, index) -> vector<1024x8192xbf16> loc(#loc14)
+    %3 = "arith.constant"() {value = 0 : index} : () -> index loc(#loc15)
+    %4 = "arith.constant"() {value = 0 : index} : () -> index loc(#loc15)
+    %5 = "vector.load"(%arg3, %3, %4) : (memref<8192x512xbf16, #tpu.memory_space<vmem>>, index, index) -> vector<8192x512xbf16> loc(#loc15)
+    %6 = "arith.constant"() {value = dense<0.000000e+00> : vector<1024x512xf32>} : () -> vector<1024x512xf32> loc(#loc16)
+    %7 = tpu.matmul %2, %5, %6 {dimension_numbers = #tpu.dot_dimension_numbers<[1], [0], [0], [1], [0, 0, 1, 1], [], []>, transpose_lhs_hint = false} : vector<1024x8192xbf16>, vector<8192x512xbf16>, vector<1024x512xf32> -> vector<1024x512xf32> loc(#loc16)
+    %8 = "arith.truncf"(%7) : (vector<1024x512xf32>) -> vector<1024x512xbf16> loc(#loc17)
+    %9 = "arith.constant"() {value = 0 : index} : () -> index loc(#loc18)
+    %10 = "arith.constant"() {value = 0 : index} : () -> index loc(#loc18)
+    %11 = "vector.load"(%arg4, %9, %10) : (memref<1024x512xbf16, #tpu.memory_space<vmem>>, index, index) -> vector<1024x512xbf16> loc(#loc18)
+    tpu.vector_store %arg4[%9, %10], %8 {strides = array<i32>} : memref<1024x512xbf16, #tpu.memory_space<vmem>>, vector<1024x512xbf16>,  loc(#loc18)
+    "func.return"() : () -> () loc(#loc)
+  }) {dimension_semantics = [#tpu.dimension_semantics<parallel>, #tpu.dimension_semantics<parallel>], function_type = (i32, i32, memref<1024x8192xbf16, #tpu.memory_space<vmem>>, memref<8192x512xbf16, #tpu.memory_space<vmem>>, memref<1024x512xbf16, #tpu.memory_space<vmem>>) -> (), iteration_bounds = array<i64: 2, 16>, scalar_prefetch = 0 : i64, scratch_operands = 0 : i64, sym_name = "matmul_whole_depth_kernel", tpu.core_type = #tpu.core_type<tc>, window_params = [{transform_indices = @transform_0, window_bounds = array<i64: 1024, 8192>}, {transform_indices = @transform_1, window_bounds = array<i64: 8192, 512>}, {transform_indices = @transform_2, window_bounds = array<i64: 1024, 512>}]} : () -> () loc(#loc)
+  "func.func"() ({
+  ^bb0(%arg0: i32 loc(unknown), %arg1: i32 loc(unknown)):
+    %0 = "arith.constant"() {value = 0 : i32} : () -> i32 loc(#loc)
+    "func.return"(%arg0, %0) : (i32, i32) -> () loc(#loc)
+  }) {function_type = (i32, i32) -> (i32, i32), sym_name = "transform_0"} : () -> () loc(#loc)
+  "func.func"() ({
+  ^bb0(%arg0: i32 loc(unknown), %arg1: i32 loc(unknown)):
+    %0 = "arith.constant"() {value = 0 : i32} : () -> i32 loc(#loc)
+    "func.return"(%0, %arg1) : (i32, i32) -> () loc(#loc)
+  }) {function_type = (i32, i32) -> (i32, i32), sym_name = "transform_1"} : () -> () loc(#loc)
+  "func.func"() ({
+  ^bb0(%arg0: i32 loc(unknown), %arg1: i32 loc(unknown)):
+    %0 = "arith.constant"() {value = 0 : i32} : () -> i32 loc(#loc)
+    "func.return"(%arg0, %arg1) : (i32, i32) -> () loc(#loc)
+  }) {function_type = (i32, i32) -> (i32, i32), sym_name = "transform_2"} : () -> () loc(#loc)
+} loc(#loc)
+#loc4 = loc("pallas_kernels.py":287:25 to :35)
+#loc5 = loc("pallas_kernels.py":287:37 to :47)
+#loc6 = loc("pallas_kernels.py":287:17 to :84)
+#loc7 = loc("pallas_kernels.py":287:17 to :104)
+#loc8 = loc("pallas_kernels.py":287:4 to :14)
+#loc9 = loc("matmul_whole_depth_kernel"(#loc4))
+#loc10 = loc("matmul_whole_depth_kernel"(#loc5))
+#loc11 = loc("matmul_whole_depth_kernel"(#loc6))
+#loc12 = loc("matmul_whole_depth_kernel"(#loc7))
+#loc13 = loc("matmul_whole_depth_kernel"(#loc8))
+#loc14 = loc("get:"(#loc9))
+#loc15 = loc("get:"(#loc10))
+#loc16 = loc("dot_general:"(#loc11))
+#loc17 = loc("convert_element_type:"(#loc12))
+#loc18 = loc("swap:"(#loc13))
