@@ -154,8 +154,8 @@ void read_unit(LineReader& in, Instruction& i) {
   if (!pop) i.set = static_cast<std::uint8_t>(word[5] - '0');
 }
 
-/// What may follow the mnemonic: "masked", "transposed", "keep", a matrix unit, registers, an address, a
-/// number, "ahead N".
+/// What may follow the mnemonic: "masked", "transposed", "keep", a matrix unit, registers, an
+/// address, a number, "ahead N".
 void read_operands(LineReader& in, Instruction& i, std::size_t buffers) {
   i.masked = in.accept_word("masked");
   i.transposed = in.accept_word("transposed");
