@@ -52,7 +52,9 @@ struct NestContext {
   bool wide_tiles = false;  ///< a register of 16-bit elements holds 16 rows, not 8
 };
 
-/// Draws up the instructions of one chunk.
+/// Draws up the instructions of one chunk. Where a register of 16-bit elements holds 16 rows, two
+/// neighbouring rows of the grid share one; not in chunks of an odd number of rows, such as the
+/// results of a product, which come 8 rows at a time.
 class ChunkCode {
  public:
   ChunkCode(const NestContext& context, const Chunk& chunk, DraftBlock& block)
