@@ -12,6 +12,18 @@ namespace {
 constexpr std::uint64_t kWaysInOrder = 0xfedcba9876543210;
 constexpr std::uint64_t kEachNibble = 0x1111111111111111;
 
+/// Calls f(line, its sectors) for each line of the block that `mask` names sectors of.
+template <class F>
+void for_each_line_of(std::uint32_t mask, F&& f) {
+  constexpr std::uint32_t kSectorsOfLine = kLineBytes / kSectorBytes;
+  while (mask != 0) {
+    const auto line = static_cast<std::uint32_t>(std::countr_zero(mask)) / kSectorsOfLine;
+    const std::uint32_t bits = 0xfu << line * kSectorsOfLine;
+    f(line, (mask & bits) >> line * kSectorsOfLine);
+    mask &= ~bits;
+  }
+}
+
 }  // namespace
 
 void L2Tags::Victims::add(std::uint32_t block, std::uint32_t sectors) {
@@ -50,12 +62,10 @@ std::size_t L2Tags::group_of(std::uint32_t place, std::uint32_t block) const {
 
 void L2Tags::prefetch(std::uint32_t place, std::uint32_t block, std::uint16_t mask) const {
   const Group& group = all_[group_of(place, block)];
-  constexpr std::uint32_t kFirstTwoLines = 0xff;  // their sets lie in one line of the host's cache
-  if ((mask & kFirstTwoLines) != 0) engine::prefetch(&group.sets[0]);
-  if ((mask & ~kFirstTwoLines) != 0) engine::prefetch(&group.sets[2]);
-  for (std::uint32_t line = 0; line < kLinesPerGroup; ++line) {
-    if ((mask >> line * 4 & kLineSectors) != 0) engine::prefetch(&group.tags[line]);
-  }
+  for_each_line_of(mask, [&](std::uint32_t line, std::uint32_t) {
+    engine::prefetch(&group.sets[line]);
+    engine::prefetch(&group.tags[line]);
+  });
 }
 
 int L2Tags::find(const Tags& tags, std::uint32_t block) {
@@ -116,16 +126,14 @@ L2Tags::Read L2Tags::read(std::uint32_t place, std::uint32_t block, std::uint16_
                           Victims& victims) {
   Group& group = all_[group_of(place, block)];
   std::uint32_t present = 0, filled = 0;
-  for (std::uint32_t line = 0; line < kLinesPerGroup; ++line) {
-    const std::uint32_t wanted = mask >> line * 4 & kLineSectors;
-    if (wanted == 0) continue;
+  for_each_line_of(mask, [&](std::uint32_t line, std::uint32_t wanted) {
     std::uint8_t& state = group.sets[line].state[use(group, line, block, victims)];
     const std::uint32_t had = state & kLineSectors;
     const std::uint32_t fills = whole_atoms(wanted & ~had) & ~had;
     present |= (wanted & had) << line * 4;
     filled |= fills << line * 4;
     state = static_cast<std::uint8_t>(state | fills);
-  }
+  });
   return {static_cast<std::uint16_t>(present), static_cast<std::uint16_t>(filled)};
 }
 
@@ -133,9 +141,7 @@ std::uint16_t L2Tags::write(std::uint32_t place, std::uint32_t block, std::uint1
                             Victims& victims) {
   Group& group = all_[group_of(place, block)];
   std::uint32_t copied = 0;
-  for (std::uint32_t line = 0; line < kLinesPerGroup; ++line) {
-    const std::uint32_t written = mask >> line * 4 & kLineSectors;
-    if (written == 0) continue;
+  for_each_line_of(mask, [&](std::uint32_t line, std::uint32_t written) {
     Set& set = group.sets[line];
     const std::uint32_t way = use(group, line, block, victims);
     const std::uint32_t bit = 1u << way;
@@ -147,30 +153,28 @@ std::uint16_t L2Tags::write(std::uint32_t place, std::uint32_t block, std::uint1
     const bool was_dirty = state >> kDirty != 0;
     state = static_cast<std::uint8_t>(state | written | written << kDirty);
     if (!was_dirty && ++set.dirty_lines > dirty_ways_) clean_oldest(group, line, way, victims);
-  }
+  });
   return static_cast<std::uint16_t>(copied);
 }
 
 void L2Tags::mark_copied(std::uint32_t place, std::uint32_t block, std::uint16_t mask) {
   Group& group = all_[group_of(place, block)];
-  for (std::uint32_t line = 0; line < kLinesPerGroup; ++line) {
-    if ((mask >> line * 4 & kLineSectors) == 0) continue;
+  for_each_line_of(mask, [&](std::uint32_t line, std::uint32_t) {
     const int way = find(group.tags[line], block);
-    if (way == kMiss) continue;
+    if (way == kMiss) return;
     Set& set = group.sets[line];
     set.copied = static_cast<std::uint16_t>(set.copied | 1u << way);
-  }
+  });
 }
 
 void L2Tags::invalidate(std::uint32_t place, std::uint32_t block, std::uint16_t mask) {
   Group& group = all_[group_of(place, block)];
-  for (std::uint32_t line = 0; line < kLinesPerGroup; ++line) {
-    const std::uint32_t sectors = mask >> line * 4 & kLineSectors;
+  for_each_line_of(mask, [&](std::uint32_t line, std::uint32_t sectors) {
     const int way = find(group.tags[line], block);
-    if (sectors == 0 || way == kMiss) continue;
+    if (way == kMiss) return;
     std::uint8_t& state = group.sets[line].state[static_cast<std::size_t>(way)];
     state = static_cast<std::uint8_t>(state & ~sectors);
-  }
+  });
 }
 
 std::uint16_t L2Tags::present(std::uint32_t place, std::uint32_t block) const {

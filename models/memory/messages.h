@@ -53,6 +53,13 @@ inline std::uint32_t sectors(const engine::Message& m) {
   return static_cast<std::uint32_t>(std::popcount(m.data & 0xffffu));
 }
 
+/// Lines of a line-aligned block that these of its sectors lie in.
+inline std::uint32_t lines_of(std::uint32_t mask) {
+  constexpr std::uint32_t kFirstOfEach = 0x1111;
+  return static_cast<std::uint32_t>(
+      std::popcount((mask | mask >> 1 | mask >> 2 | mask >> 3) & kFirstOfEach));
+}
+
 /// The sectors of all 64 B atoms that these sectors of a line-aligned address lie in.
 inline std::uint16_t whole_atoms(std::uint32_t mask) {
   return static_cast<std::uint16_t>(mask | (mask & 0x5555u) << 1 | (mask & 0xaaaau) >> 1);

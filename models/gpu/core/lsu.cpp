@@ -25,12 +25,6 @@ void for_each_part(const SectorRequest& r, F&& f) {
   if (second) f(r.address - offset + memory::kBlockBytes, second);
 }
 
-std::uint32_t lines_in(std::uint32_t sectors) {
-  std::uint32_t n = 0;
-  for (; sectors != 0; sectors >>= kSectorsOfLine) n += (sectors & 0xfu) != 0;
-  return n;
-}
-
 /// Takes from `passes`, those over the sectors `left`, what falls to the next `part` of these: by
 /// its number of sectors, so that the last part has the rest.
 std::uint16_t take_share(std::uint32_t& passes, std::uint32_t& left, std::uint32_t part) {
@@ -231,7 +225,7 @@ void Lsu::load_part(std::uint32_t access, std::uint64_t address, std::uint32_t s
   }
   requests_[id].set(address, static_cast<std::uint16_t>(missing), access);
   requests_[id].lines = lines;
-  outstanding_ += lines_in(missing);
+  outstanding_ += memory::lines_of(missing);
   send(access, address, missing, 0, at, id);
 }
 
@@ -243,7 +237,7 @@ void Lsu::store_part(std::uint64_t address, std::uint32_t sectors) {
 
 void Lsu::bypass_part(std::uint32_t access, std::uint64_t address, std::uint32_t sectors,
                       std::uint32_t at) {
-  outstanding_ += lines_in(sectors);
+  outstanding_ += memory::lines_of(sectors);
   send(access, address, sectors, 0, at, access | kBypassTag);
 }
 
@@ -302,7 +296,7 @@ const std::vector<Completion>& Lsu::receive(const engine::Message& message, std:
     fill(message.tag, now);
   } else {
     const auto sectors = static_cast<std::uint32_t>(message.data & 0xffffu);
-    if (message.kind == memory::kReadDone) outstanding_ -= lines_in(sectors);
+    if (message.kind == memory::kReadDone) outstanding_ -= memory::lines_of(sectors);
     if (message.kind == memory::kWriteDone) stored_ -= memory::sectors(message);
     arrived(message.tag & ~kBypassTag, now);
   }
@@ -313,7 +307,7 @@ const std::vector<Completion>& Lsu::receive(const engine::Message& message, std:
 /// What a load asked for has come.
 void Lsu::fill(std::uint32_t request, std::uint32_t now) {
   Request& r = requests_[request];
-  outstanding_ -= lines_in(r.sectors);
+  outstanding_ -= memory::lines_of(r.sectors);
   for (std::uint32_t i = 0; i < r.lines.size(); ++i) {
     const auto mask = static_cast<std::uint8_t>((r.sectors >> (i * kSectorsOfLine)) & 0xfu);
     if (mask) l1_.fill(r.lines[i], r.address + i * memory::kLineBytes, mask);
@@ -330,8 +324,9 @@ void Lsu::fill(std::uint32_t request, std::uint32_t now) {
 
 void Lsu::serve_waiting(std::uint32_t now) {
   while (any_waits()) {
-    Deferred d = waiting_[waiting_first_];
-    if (!has_room(d.action, d.requests.lines, d.requests.sectors)) break;
+    const Deferred& first = waiting_[waiting_first_];
+    if (!has_room(first.action, first.requests.lines, first.requests.sectors)) break;
+    Deferred d = first;
     d.requests.first = deferred_.data() + deferred_first_;
     const std::uint32_t start = std::max({now, d.served, tag_stage_free_});
     lg_starts_[d.queue_slot] = start;

@@ -121,30 +121,31 @@ std::uint32_t SubCore::tick(std::uint32_t now) {
   }
   issue(w, now);
   last_ = w;
-  return time(w) <= now + 1 ? now + 1 : earliest(now + 1);
+  return earliest(now + 1);
 }
 
 std::uint32_t SubCore::pick(std::uint32_t now) {
-  std::uint32_t best = kNoWarp, best_age = ~0u, first = kBlocked;
+  // Without a branch that depends on a warp: the host could not foresee it.
+  constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  std::uint64_t oldest = kNone;  // age, warp
+  std::uint32_t first = kBlocked;
   for (std::uint32_t m = runnable_; m != 0; m &= m - 1) {
     const auto w = static_cast<std::uint32_t>(__builtin_ctz(m));
     const std::uint32_t t = time(w);
     first = std::min(first, t);
-    if (t > now || age_[w] >= best_age) continue;
-    best = w;
-    best_age = age_[w];
+    const std::uint64_t aged = std::uint64_t{age_[w]} << 32 | w;
+    oldest = std::min(oldest, t <= now ? aged : kNone);
   }
   next_time_ = first;
-  return best;
+  return static_cast<std::uint32_t>(oldest);  // of none: kNoWarp
 }
 
 std::uint32_t SubCore::earliest(std::uint32_t from) const {
   std::uint32_t first = kBlocked;
   for (std::uint32_t m = runnable_; m != 0; m &= m - 1) {
     first = std::min(first, time(static_cast<std::uint32_t>(__builtin_ctz(m))));
-    if (first <= from) return from;
   }
-  return first;
+  return std::max(first, from);
 }
 
 Stall SubCore::port_reason(Port port, std::uint32_t w) const {

@@ -10,14 +10,6 @@ namespace xpusim::gpu {
 
 namespace {
 
-constexpr std::uint32_t kSectorsOfLine = memory::kLineBytes / memory::kSectorBytes;
-
-std::uint32_t lines_in(std::uint32_t sectors) {
-  std::uint32_t n = 0;
-  for (; sectors != 0; sectors >>= kSectorsOfLine) n += (sectors & 0xfu) != 0;
-  return n;
-}
-
 std::uint16_t message_kind(exec::AccessKind kind) {
   switch (kind) {
     case exec::AccessKind::kStore:
@@ -131,7 +123,7 @@ bool Tma::send_box(std::uint32_t id, std::uint32_t now) {
   const std::uint32_t first = std::max({now, free_, box.start});
   for (; box.next < box.requests.size(); ++box.next) {
     const Request& r = box.requests[box.next];
-    const std::uint32_t lines = lines_in(r.sectors);
+    const std::uint32_t lines = memory::lines_of(r.sectors);
     if (lines_ > 0 && lines_ + lines > limit) return false;
     std::uint32_t at = std::max({now, free_, box.start});
     if (box.kind != memory::kRead) {
@@ -164,7 +156,7 @@ void Tma::receive(const engine::Message& message, std::uint32_t now) {
   const std::uint32_t id = message.tag & ~kTmaTag;
   Box& box = boxes_[id];
   const auto sectors = static_cast<std::uint32_t>(message.data & 0xffffu);
-  lines_ -= lines_in(sectors);
+  lines_ -= memory::lines_of(sectors);
   sectors_done_ += memory::sectors(message);
   if (box.kind == memory::kRead) {
     const std::uint32_t come = now + static_cast<std::uint32_t>(params_.fill_latency);
