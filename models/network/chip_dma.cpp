@@ -1,0 +1,164 @@
+#include "models/network/chip_dma.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace xpusim::network {
+
+using engine::Cycle;
+using engine::Femto;
+using engine::kNever;
+
+namespace {
+
+constexpr double kFemtoPerSecond = 1e15, kFemtoPerNano = 1e6;
+constexpr std::uint64_t kReduces = std::uint64_t{1} << 63;  ///< of a tag
+
+Femto femto(double value) { return static_cast<Femto>(value + 0.5); }
+
+}  // namespace
+
+DmaTiming DmaTiming::from(const EndpointParams& p, double chip_memory) {
+  const double memory = p.memory_bandwidth > 0 ? p.memory_bandwidth : chip_memory;
+  DmaTiming t;
+  t.issue = femto(p.issue_ns * kFemtoPerNano);
+  t.completion = femto(p.completion_ns * kFemtoPerNano);
+  t.engines = static_cast<std::uint32_t>(p.engines);
+  t.window = static_cast<std::uint32_t>(p.window);
+  t.memory_fs_per_byte = memory > 0 ? kFemtoPerSecond / memory : 0;
+  t.reduce_fs_per_byte = p.reduce_bandwidth > 0 ? kFemtoPerSecond / p.reduce_bandwidth : 0;
+  return t;
+}
+
+ChipDma::ChipDma(Fabric& fabric, engine::Scheduler& scheduler, std::uint32_t chip,
+                 const DmaTiming& timing, DmaListener& listener)
+    : fabric_(fabric), scheduler_(scheduler), chip_(chip), timing_(timing), listener_(listener) {
+  id_ = scheduler.add(*this, fmt::format("network.{}.dma", fabric.topology().node_name(chip)));
+  fabric.attach(chip, id_);
+}
+
+ChipDma::Lane& ChipDma::lane_to(std::uint32_t dst) {
+  const auto [found, is_new] = lane_of_.try_emplace(dst, static_cast<std::uint32_t>(lanes_.size()));
+  if (is_new) {
+    Lane lane;
+    lane.dst = dst;
+    if (dst != chip_) {
+      lane.connection = fabric_.connect(chip_, dst);
+      lane.fs_per_byte = kFemtoPerSecond / fabric_.bandwidth(lane.connection);
+    }
+    lanes_.push_back(std::move(lane));
+  }
+  return lanes_[found->second];
+}
+
+void ChipDma::put(const Put& chunk) {
+  lane_to(chunk.dst).waiting.push_back(chunk);
+  ++waiting_;
+  pump();
+}
+
+/// Gives chunks to free engines, lane after lane.
+void ChipDma::pump() {
+  std::uint32_t idle = 0;  // lanes in a row that had nothing to send
+  const auto count = static_cast<std::uint32_t>(lanes_.size());
+  while (waiting_ > 0 && busy_ < timing_.engines && idle < count) {
+    Lane& lane = lanes_[next_lane_++ % count];
+    if (lane.waiting.empty() || lane.unsent >= timing_.window) {
+      ++idle;
+      continue;
+    }
+    idle = 0;
+    send(lane);
+  }
+}
+
+Femto ChipDma::use_memory(double bytes) {
+  const Femto now = scheduler_.clock().edge(scheduler_.now());
+  memory_free_ = std::max(memory_free_, now) + femto(bytes * timing_.memory_fs_per_byte);
+  return memory_free_;
+}
+
+void ChipDma::send(Lane& lane) {
+  const Put chunk = lane.waiting.front();
+  lane.waiting.pop_front();
+  --waiting_;
+  ++busy_;
+  ++lane.unsent;
+  if (chunk.dst == chip_) return copy(chunk);
+  const Femto now = scheduler_.clock().edge(scheduler_.now());
+  const Femto issued = now + (chunk.begins ? timing_.issue : 0);
+  const Femto read = use_memory(chunk.bytes);
+  read_ += chunk.bytes;
+  // It may leave as it is read, as soon as the link will not run out of bytes.
+  const Femto crossing = femto(chunk.bytes * lane.fs_per_byte);
+  const Femto ready = std::max(issued, read > crossing ? read - crossing : 0);
+  fabric_.send(lane.connection, chunk.bytes, chunk.tag | (chunk.reduces ? kReduces : 0),
+               std::max(ready, now));
+}
+
+void ChipDma::copy(const Put& chunk) {
+  const Femto now = scheduler_.clock().edge(scheduler_.now());
+  const Femto done = std::max(use_memory((chunk.reduces ? 3.0 : 2.0) * chunk.bytes),
+                              now + (chunk.begins ? timing_.issue : 0));
+  read_ += chunk.reduces ? 2 * std::uint64_t{chunk.bytes} : chunk.bytes;
+  written_ += chunk.bytes;
+  engine::Message about;
+  about.data = chunk.tag;
+  about.address = chunk.bytes;
+  about.from = chunk.dst;
+  tell_self(kCopied, about, done + timing_.completion);
+}
+
+void ChipDma::tell_self(std::uint16_t kind, const engine::Message& about, Femto at) {
+  engine::Message m = about;
+  m.kind = kind;
+  scheduler_.post(m, id_, std::max(scheduler_.now() + 1, scheduler_.clock().cycle_at_or_after(at)));
+}
+
+/// What has arrived is written, or added to what is there.
+void ChipDma::finish(const engine::Message& m) {
+  const bool reduces = (m.data & kReduces) != 0;
+  const auto bytes = static_cast<double>(m.address);
+  Femto done = use_memory(reduces ? 2 * bytes : bytes);
+  written_ += m.address;
+  if (reduces) {
+    const Femto now = scheduler_.clock().edge(scheduler_.now());
+    cores_free_ = std::max(cores_free_, now) + femto(bytes * timing_.reduce_fs_per_byte);
+    done = std::max(done, cores_free_);
+    read_ += m.address;
+    reduced_ += m.address;
+  }
+  tell_self(kDone, m, done + timing_.completion);
+}
+
+Cycle ChipDma::tick(Cycle) { return kNever; }
+
+Cycle ChipDma::receive(const engine::Message& m, Cycle) {
+  const std::uint64_t tag = m.data & ~kReduces;
+  const auto bytes = static_cast<std::uint32_t>(m.address);
+  switch (m.kind) {
+    case kArrived:
+      finish(m);
+      break;
+    case kDone:
+      listener_.arrived(chip_, tag, bytes);
+      break;
+    case kSent:
+    case kCopied:
+      --busy_;
+      --lane_to(m.kind == kSent ? m.from : chip_).unsent;
+      listener_.left(chip_, tag);
+      if (m.kind == kCopied) listener_.arrived(chip_, tag, bytes);
+      pump();
+      break;
+    default:
+      break;
+  }
+  return kNever;
+}
+
+const char* ChipDma::waiting_for() const { return waiting_ > 0 ? "a free engine" : ""; }
+
+}  // namespace xpusim::network
