@@ -22,9 +22,12 @@ def lines(path):
     return found
 
 
-def counted(folder, together):
-    """Nsight Compute's counters, of every second launch of `together` (the first brings the data to L2)."""
-    path = folder / "coalescer.csv"
+# measurement, Nsight Compute's output, launches a kind (of two the first brings the data to L2)
+COUNTED = [("together", "coalescer.csv", 2), ("touch", "spread.csv", 1)]
+
+
+def counted(path, kinds, name, every=1):
+    """Nsight Compute's counters of the launches of these kinds, `every` of them a kind: those of the last."""
     if not path.exists():
         return []
     rows = [r for r in path.read_text().splitlines() if r.startswith('"')]
@@ -33,9 +36,8 @@ def counted(folder, together):
         if row.get("ID", "").isdigit():
             value = row["Metric Value"].replace(",", "")
             launches.setdefault(int(row["ID"]), {})[row["Metric Name"]] = float(value)
-    kinds = [m["params"] for m in together]
-    return [{"name": "together_counters", "params": p, "counters": launches[i]}
-            for p, i in zip(kinds, sorted(launches)[1::2])]
+    return [{"name": name, "params": p, "counters": launches[i]}
+            for p, i in zip(kinds, sorted(launches)[every - 1::every])]
 
 
 def gather(folder):
@@ -50,7 +52,8 @@ def gather(folder):
         "driver": device[1],
         "clock_sm": {"before": device[2], "after": after[2], "max": device[3]},
         "clock_memory": device[4],
-        "measurements": measured + counted(folder, [m for m in measured if m["name"] == "together"]),
+        "measurements": measured + [c for name, file, every in COUNTED for c in counted(
+            folder / file, [m["params"] for m in measured if m["name"] == name], f"{name}_counters", every)],
     }
 
 
