@@ -1,5 +1,6 @@
 #include "models/memory/address_map.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace xpusim::memory {
@@ -7,6 +8,8 @@ namespace {
 
 constexpr std::uint64_t kChipMask = (std::uint64_t{1} << 48) - 1;
 constexpr unsigned kBlockBits = 9;
+
+constexpr std::uint64_t low_bits(unsigned n) { return (std::uint64_t{1} << n) - 1; }
 
 /// A xor-folding hash of 32 bits: each step folds the upper part onto the lower, the odd factors
 /// carry it up again (the finalizer of MurmurHash3).
@@ -43,11 +46,15 @@ bool slices_fit(std::int64_t slices, std::int64_t pseudo_channels) {
          (slices % pseudo_channels == 0 || pseudo_channels % slices == 0);
 }
 
-AddressMap::AddressMap(const HbmParams& hbm, std::uint32_t slices)
-    : channels_(static_cast<std::uint32_t>(hbm.total_pseudo_channels())),
+AddressMap::AddressMap(const HbmParams& hbm, std::uint32_t slices, std::uint64_t half_mask)
+    : half_mask_(half_mask),
+      half_bit_(half_mask == 0 ? 0 : static_cast<unsigned>(std::countr_zero(half_mask))),
+      all_channels_(static_cast<std::uint32_t>(hbm.total_pseudo_channels())),
+      channels_(half_mask == 0 ? all_channels_ : all_channels_ / 2),
       slices_(slices),
       banks_(static_cast<std::uint32_t>(hbm.bank_groups * hbm.banks_per_group)),
       row_bytes_(static_cast<std::uint32_t>(hbm.row_bytes)),
+      half_run_(half_mask == 0 ? all_channels_ : std::min(slices, all_channels_) / 2),
       interleave_bits_(static_cast<unsigned>(
           std::countr_zero(static_cast<std::uint64_t>(hbm.interleave_bytes)))),
       channels_per_slice_(slices < pseudo_channels() ? pseudo_channels() / slices : 1),
@@ -58,14 +65,23 @@ std::uint32_t AddressMap::turn(std::uint64_t x, const engine::Divider& n) const 
   return skewed_ ? skew(x, n) : rotation(x, n.divisor());
 }
 
+/// The number of a half's pseudo channel among all.
+std::uint32_t AddressMap::of_half(std::uint32_t channel, std::uint32_t half) const {
+  const std::uint32_t run = half_run_.divisor();
+  return channel + run * (static_cast<std::uint32_t>(half_run_.quotient(channel)) + half);
+}
+
 AddressMap::Place AddressMap::place(std::uint64_t address) const {
-  const std::uint64_t a = address & kChipMask;
+  std::uint64_t a = address & kChipMask;
+  const auto half = static_cast<std::uint32_t>(std::popcount(a & half_mask_)) & 1u;
+  if (half_mask_ != 0) a = (a >> (half_bit_ + 1) << half_bit_) | (a & low_bits(half_bit_));
   const std::uint64_t unit = a >> interleave_bits_;
   const std::uint64_t q = channels_.quotient(unit);
   const std::uint32_t channels = channels_.divisor();
   std::uint32_t channel = static_cast<std::uint32_t>(unit - q * channels) + turn(q, channels_);
   if (channel >= channels) channel -= channels;
-  const std::uint64_t within = a & ((std::uint64_t{1} << interleave_bits_) - 1);
+  if (half_mask_ != 0) channel = of_half(channel, half);
+  const std::uint64_t within = a & low_bits(interleave_bits_);
   return {channel, (q << interleave_bits_) | within};
 }
 
@@ -87,14 +103,21 @@ Location AddressMap::locate(std::uint64_t address) const {
 
 std::uint64_t AddressMap::address_of(const Location& l) const {
   const std::uint32_t banks = banks_.divisor(), channels = channels_.divisor();
+  const auto run = static_cast<std::uint32_t>(half_run_.quotient(l.pseudo_channel));
+  const std::uint32_t half = half_mask_ != 0 ? run % 2 : 0;
+  const std::uint32_t channel =
+      half_mask_ != 0 ? l.pseudo_channel - half_run_.divisor() * ((run + 1) / 2) : l.pseudo_channel;
   const std::uint32_t turned = (l.bank + banks - turn(l.row, banks_)) % banks;
   const std::uint64_t page = std::uint64_t{l.row} * banks + turned;
   const std::uint64_t byte = page * row_bytes_.divisor() + l.column * kColumnBytes + l.byte;
   const std::uint64_t q = byte >> interleave_bits_;
-  const std::uint64_t within = byte & ((std::uint64_t{1} << interleave_bits_) - 1);
-  const std::uint64_t unit =
-      q * channels + (l.pseudo_channel + channels - turn(q, channels_)) % channels;
-  return (unit << interleave_bits_) | within;
+  const std::uint64_t within = byte & low_bits(interleave_bits_);
+  const std::uint64_t unit = q * channels + (channel + channels - turn(q, channels_)) % channels;
+  const std::uint64_t a = (unit << interleave_bits_) | within;
+  if (half_mask_ == 0) return a;
+  const std::uint64_t spread = (a >> half_bit_ << (half_bit_ + 1)) | (a & low_bits(half_bit_));
+  const bool other = (static_cast<std::uint32_t>(std::popcount(spread & half_mask_)) & 1u) != half;
+  return spread | std::uint64_t{other} << half_bit_;
 }
 
 AddressMap::SliceBlock AddressMap::slice_block(std::uint64_t address) const {

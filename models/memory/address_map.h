@@ -33,9 +33,14 @@ struct Location {
 /// L2 slices divide the pseudo channels evenly: `slices` is a divisor or a multiple of P.
 /// Neighbouring pseudo channels belong to different slices: a KiB that all blocks add to is served
 /// by two.
+///
+/// With a `half_mask` M the slices form two halves, and the parity of the address's bits in M says
+/// which is the home: memory comes in pieces of the size of M's lowest bit, in turns of a half that
+/// the upper bits decide. The map above then holds within a half, of its pieces and of P/2 pseudo
+/// channels.
 class AddressMap {
  public:
-  AddressMap(const HbmParams& hbm, std::uint32_t slices);
+  AddressMap(const HbmParams& hbm, std::uint32_t slices, std::uint64_t half_mask = 0);
 
   Location locate(std::uint64_t address) const;
   std::uint64_t address_of(const Location& location) const;  ///< the inverse
@@ -48,7 +53,7 @@ class AddressMap {
   SliceBlock slice_block(std::uint64_t address) const;
 
   std::uint32_t pseudo_channel(std::uint64_t address) const;
-  std::uint32_t pseudo_channels() const { return channels_.divisor(); }
+  std::uint32_t pseudo_channels() const { return all_channels_; }
   std::uint32_t slices() const { return slices_.divisor(); }
 
  private:
@@ -57,9 +62,15 @@ class AddressMap {
     std::uint64_t byte;  ///< within the pseudo channel
   };
   Place place(std::uint64_t address) const;
+  std::uint32_t of_half(std::uint32_t channel, std::uint32_t half) const;
   std::uint32_t turn(std::uint64_t x, const engine::Divider& n) const;  ///< fold() as above
 
-  engine::Divider channels_, slices_, banks_, row_bytes_;
+  std::uint64_t half_mask_;  ///< 0: no halves
+  unsigned half_bit_ = 0;    ///< its lowest
+  std::uint32_t all_channels_;
+  engine::Divider channels_;  ///< of a half
+  engine::Divider slices_, banks_, row_bytes_;
+  engine::Divider half_run_;  ///< pseudo channels of a half with consecutive numbers
   unsigned interleave_bits_;
   std::uint32_t channels_per_slice_;
   engine::Divider slices_per_channel_;  ///< one of these two is 1

@@ -61,10 +61,12 @@ void check(const HbmParams& p, std::string_view path, Diagnostics& problems) {
     problems.error({}, fmt::format("{}.timing: burst <= ccd_s <= ccd_l does not hold ({}, {}, {})",
                                    path, t.burst, t.ccd_s, t.ccd_l));
   }
-  if (t.rfc_pb_ns * static_cast<double>(banks) > t.refi_ns && p.refresh == "per_bank") {
+  if (p.refresh == "per_bank" &&
+      (t.rfc_pb_ns >= t.refi_ns || t.rrefd_ns * static_cast<double>(banks) >= t.refi_ns)) {
     problems.error(
-        {}, fmt::format("{}.timing.rfc_pb: {} bank refreshes of {} ns do not fit into refi", path,
-                        banks, t.rfc_pb_ns));
+        {}, fmt::format("{}.timing.rfc_pb: {} bank refreshes of {} ns, {} ns apart, do not fit "
+                        "into refi",
+                        path, banks, t.rfc_pb_ns, t.rrefd_ns));
   }
   if (t.rfc_ns >= t.refi_ns) {
     problems.error({}, fmt::format("{}.timing.rfc: must be shorter than refi", path));

@@ -15,6 +15,7 @@ namespace xpusim::memory {
 /// clock.
 struct L2Params {
   std::int64_t slices = 96, halves = 2, ways = 16, dirty_ways = 7;
+  std::int64_t half_mask = 0;
   std::int64_t capacity_bytes = 62'914'560, left_dirty_bytes = 0;
   std::int64_t atomic_units = 2;
   std::int64_t hit_cycles = 100, miss_cycles = 60, fill_cycles = 20;
@@ -29,6 +30,9 @@ struct L2Params {
         field("slices", &P::slices, U::kCount,
               "slices of the chip: a divisor or a multiple of the pseudo channels", 1, 4096),
         field("halves", &P::halves, U::kCount, "parts that each keep their own copies", 1, 2),
+        field("half_mask", &P::half_mask, U::kCount,
+              "address bits whose parity says which half is the home; 0: slices in turn", 0,
+              static_cast<double>((std::int64_t{1} << 47) - 1)),
         field("ways", &P::ways, U::kCount, "associativity", 1, 16),
         field("dirty_ways", &P::dirty_ways, U::kCount,
               "dirty lines a set holds before the oldest is cleaned", 1, 16),
@@ -55,7 +59,7 @@ struct L2Params {
 /// Coalescers of reads between the SMs and the L2 (ReadCoalescer).
 struct CoalescerParams {
   std::int64_t groups = 8;
-  std::int64_t latency_cycles = 40, bytes_per_cycle = 600, readers = 3;
+  std::int64_t latency_cycles = 40, bytes_per_cycle = 600, readers = 3, cluster_pairs = 0;
 
   static constexpr auto schema() {
     using P = CoalescerParams;
@@ -64,6 +68,9 @@ struct CoalescerParams {
     return std::tuple{
         field("groups", &P::groups, U::kCount,
               "groups of SMs with a coalescer each; 0: there is none", 0, 1024),
+        field("cluster_pairs", &P::cluster_pairs, U::kCount,
+              "pairs of SMs of a group that share a turn on the way to the network; 0: no turns", 0,
+              1024),
         field("latency", &P::latency_cycles, U::kCycles,
               "for which others may join a read: its way to the L2, and part of its look-up there",
               1, 10000),

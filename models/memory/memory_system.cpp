@@ -29,6 +29,13 @@ void check(const MemoryParams& p, std::string_view path, Diagnostics& problems) 
     problems.error({}, fmt::format("{}.l2.slices: {} slices do not make {} halves", path,
                                    p.l2.slices, p.l2.halves));
   }
+  if (p.l2.half_mask != 0 &&
+      (p.l2.halves != 2 || channels % 2 != 0 ||
+       (p.l2.half_mask & (std::max<std::int64_t>(p.hbm.interleave_bytes, kBlockBytes) - 1)) != 0)) {
+    problems.error({}, fmt::format("{0}.l2.half_mask: needs two halves, an even number of pseudo "
+                                   "channels, and no bit below {0}.hbm.interleave",
+                                   path));
+  }
   if (p.coalescer.groups % p.l2.halves != 0) {
     problems.error({}, fmt::format("{}.coalescer.groups: {} groups do not share out {} halves",
                                    path, p.coalescer.groups, p.l2.halves));
@@ -233,7 +240,8 @@ MemorySystem::MemorySystem(const sc_core::sc_module_name& name, engine::Schedule
                            const MemoryParams& params, std::uint32_t sms)
     : sc_module(name),
       scheduler_(scheduler),
-      map_(params.hbm, static_cast<std::uint32_t>(params.l2.slices)),
+      map_(params.hbm, static_cast<std::uint32_t>(params.l2.slices),
+           static_cast<std::uint64_t>(params.l2.half_mask)),
       halves_(static_cast<std::uint32_t>(params.l2.halves)),
       groups_(sms, std::max(static_cast<std::uint32_t>(params.coalescer.groups), halves_)),
       left_dirty_(static_cast<std::uint64_t>(params.l2.left_dirty_bytes)),

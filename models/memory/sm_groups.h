@@ -31,6 +31,20 @@ class SmGroups {
     return group;
   }
 
+  /// What an SM has of its group's way to the network as a ratio of what all SMs have on average,
+  /// where the group's pairs stand in clusters (CPCs) of up to `pairs`, as even as may be, and each
+  /// cluster has the same. (Measured: in a group of eight pairs, the four SMs of one cluster do 1.5
+  /// times the work of the other twelve; ibid., microbench_streams.jsonl.)
+  double share(std::uint32_t sm, std::uint32_t pairs) const {
+    const std::uint32_t group = group_of(sm), all = size(group) / kPair;
+    if (pairs == 0 || all == 0) return 1;
+    const std::uint32_t clusters = (all + pairs - 1) / pairs;
+    const std::uint32_t pair = std::min((sm - first(group)) / kPair, all - 1);
+    const std::uint32_t larger = all % clusters, fewer = all / clusters;
+    const std::uint32_t own = pair < larger * (fewer + 1) ? fewer + 1 : fewer;
+    return static_cast<double>(all) / (clusters * own);
+  }
+
   /// The SMs that the blocks of a grid of fewer blocks than SMs go to, in the order of the blocks.
   /// Groups get one block a pair in turn, then the second ones where fewest are; blocks are
   /// numbered group after group (measured for 16 to 132 blocks, ibid.).

@@ -47,6 +47,34 @@ TEST(AddressMap, is_a_bijection_where_it_is_skewed) {
   }
 }
 
+TEST(AddressMap, is_a_bijection_with_halves) {
+  std::mt19937_64 random(1);
+  for (const auto& [stacks, channels, slices] :
+       {std::tuple{6, 16, 96}, {5, 16, 80}, {5, 8, 80}, {1, 2, 8}}) {
+    const AddressMap map(with_channels(stacks, channels), static_cast<std::uint32_t>(slices),
+                         0xab000);
+    for (int i = 0; i < 2000; ++i) {
+      const std::uint64_t a = random() % (std::uint64_t{1} << 37);
+      EXPECT_EQ(map.address_of(map.locate(a)), a);
+    }
+  }
+}
+
+TEST(AddressMap, finds_the_home_half_by_the_parity_of_the_masked_bits) {
+  constexpr std::uint32_t kSlices = 96;
+  const AddressMap map(with_channels(6, 16), kSlices, 0xab000);
+  const auto half = [&](std::uint64_t a) { return map.slice_block(a).slice / (kSlices / 2); };
+  EXPECT_EQ(half(0), 0);
+  EXPECT_EQ(half(0xe00), 0);  // the same piece of 4 KiB
+  EXPECT_EQ(half(0x1000), 1);
+  EXPECT_EQ(half(0x3000), 0);
+  EXPECT_EQ(half(0x4000), 0);  // bit 14 has no part in it
+  EXPECT_EQ(half(0x8000), 1);
+  EXPECT_EQ(half(0x20000), 1);
+  EXPECT_EQ(half(0x80000), 1);
+  EXPECT_EQ(half(0xa8000), 1);
+}
+
 TEST(AddressMap, spreads_a_block_of_tiles_evenly_where_it_is_skewed) {
   // 16 rows of tiles of a matrix of 4096 columns of bf16: 2 KiB every 64 KiB. 64 requests of 512 B
   // over 32 pseudo channels.

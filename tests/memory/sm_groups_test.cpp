@@ -70,5 +70,20 @@ TEST(SmGroups, use_each_sm_once_for_any_number_of_blocks) {
   }
 }
 
+TEST(SmGroups, give_each_cluster_of_pairs_the_same) {
+  const SmGroups groups(132, 8);
+  double sum = 0;
+  for (std::uint32_t sm = 0; sm < 132; ++sm) sum += groups.share(sm, 3);
+  EXPECT_NEAR(sum, 132, 1e-9);
+  EXPECT_DOUBLE_EQ(groups.share(0, 3), 1);  // nine pairs
+  const std::uint32_t of_eight = groups.first(7);
+  EXPECT_DOUBLE_EQ(groups.share(of_eight, 3), 8. / 9);  // clusters of three, three and two
+  EXPECT_DOUBLE_EQ(groups.share(of_eight + 11, 3), 8. / 9);
+  EXPECT_DOUBLE_EQ(groups.share(of_eight + 12, 3), 4. / 3);
+  EXPECT_DOUBLE_EQ(groups.share(of_eight + 15, 3), 4. / 3);
+  EXPECT_DOUBLE_EQ(groups.share(of_eight, 0), 1);
+  EXPECT_DOUBLE_EQ(SmGroups(3, 1).share(2, 3), 1);
+}
+
 }  // namespace
 }  // namespace xpusim::memory

@@ -34,6 +34,8 @@ void Chip::add_sm(std::uint32_t number, engine::Scheduler& scheduler, const GpuP
                                       params.sm, params.launch.warp_interval, work.l1_bytes, window,
                                       work.image, work.profile, work.source, *scratch_.back()));
   Sm& sm = *sms_.back();
+  const auto pairs = static_cast<std::uint32_t>(params.memory.coalescer.cluster_pairs);
+  sm.set_memory_share(memory_->groups().share(number, pairs));
   const auto link = [&](const char* what, std::uint32_t to) -> engine::Link& {
     links_.push_back(std::make_unique<engine::Link>(fmt::format("{}_{}", what, number).c_str(),
                                                     scheduler, scheduler, to, latency));

@@ -64,6 +64,13 @@ class Lsu {
     component_ = component_id;
   }
 
+  /// What it may have under way, times this. Where the memory system is full, SMs are served by
+  /// what they have under way: so an SM gets more of it than others.
+  void set_share(double share) {
+    limit_ = scaled(limit_, share);
+    store_limit_ = scaled(store_limit_, share);
+  }
+
   /// An instruction enters the MIO from a sub-core at `now` and takes `passes` wavefronts of data
   /// (0: only its turn); returns
   /// the cycle at which it is served.
@@ -203,6 +210,9 @@ class Lsu {
     Action action;
   };
 
+  static std::uint32_t scaled(std::uint32_t limit, double share) {
+    return std::max(1u, static_cast<std::uint32_t>(share * limit + 0.5));
+  }
   static bool is_of_request(const engine::Message& m) {
     return m.kind == memory::kReadDone && (m.tag & kBypassTag) == 0;
   }

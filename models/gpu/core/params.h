@@ -54,6 +54,7 @@ struct TensorParams {
   std::int64_t wgmma_interval = 4, wgmma_register_interval = 8;
   std::int64_t wgmma_queue = 6, wgmma_queue_hold = 32, wgmma_tail = 46;
   std::int64_t register_latency = 16, register_gap = 4, register_tail = 27, arrive_latency = 9;
+  std::int64_t beside = 2;
 
   static constexpr auto schema() {
     using config::field, config::Unit;
@@ -89,6 +90,9 @@ struct TensorParams {
               "end of such a wgmma on the core to its completion", 0, 1000),
         field("arrive_latency", &P::arrive_latency, Unit::kCycles,
               "WARPGROUP.ARRIVE: last warp to release", 1, 1000),
+        field("beside", &P::beside, Unit::kCount,
+              "times the intervals of the ALU and of the FMA pipe's integer half beside a wgmma", 1,
+              16),
     };
   }
 };

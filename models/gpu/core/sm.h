@@ -63,6 +63,8 @@ class Sm : public sc_core::sc_module, public engine::Component {
   const char* waiting_for() const override;
   std::uint64_t retired() const override;
 
+  void set_memory_share(double share) { shared_.lsu.set_share(share); }  ///< Lsu::set_share
+
   std::uint32_t component_id() const { return id_; }
   const SubCore& sub_core(std::uint32_t i) const { return sub_cores_[i]; }
   const LsuCounters& lsu() const { return shared_.lsu.counters(); }

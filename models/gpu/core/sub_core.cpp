@@ -209,7 +209,7 @@ SubCore::PortWait SubCore::port_wait(std::uint32_t w, std::uint32_t held, std::u
 }
 
 /// Floats go to the half of the FMA pipe that has no multiplier for integers, as long as it is
-/// free.
+/// free. The other half is slower beside a wgmma.
 void SubCore::take_fma(const IssueWord& in, std::uint32_t now) {
   std::uint32_t& imad_free = port_free_[index(Port::kImad)];
   // Two halves keep up with fma_interval if each takes twice that.
@@ -218,6 +218,7 @@ void SubCore::take_fma(const IssueWord& in, std::uint32_t now) {
     float_half_free_ = now + a_float;
   } else {
     interval_[index(Port::kImad)] = in.port == Port::kImad ? imad_interval_ * in.passes : a_float;
+    interval_[index(Port::kImad)] *= beside_wgmma(now);
     imad_free = now + interval_[index(Port::kImad)];
   }
   const std::uint32_t either = std::min(float_half_free_, imad_free);
@@ -233,6 +234,7 @@ void SubCore::issue(std::uint32_t w, std::uint32_t now) {
                                                    (static_cast<std::uint64_t>(w) << 16) ^ v.pc);
   set_port(in.port, now + interval_[index(in.port)]);
   if (in.port <= Port::kImad) take_fma(in, now);
+  if (in.port == Port::kAlu) set_port(in.port, now + beside_wgmma(now) * interval_[index(in.port)]);
   std::uint32_t next = now + in.stall;
   Stall why = Stall::kWait;
   std::uint32_t target = v.pc + 1u;

@@ -215,6 +215,11 @@ class SubCore {
   void raise(Warp& v, std::uint32_t scoreboard, std::uint32_t until, bool is_long);
   Stall port_reason(Port port, std::uint32_t w) const;
   void take_fma(const IssueWord& in, std::uint32_t now);
+  /// Times the interval of pipes that take two cycles for a warp: a wgmma's accumulators take turns
+  /// of the register file's ports (measured; why the pipes of a cycle are spared is not known).
+  std::uint32_t beside_wgmma(std::uint32_t now) const {
+    return now < wgmma_until_ ? static_cast<std::uint32_t>(sm_.params.tensor.beside) : 1;
+  }
   void set_port(Port port, std::uint32_t free) {
     port_free_[static_cast<std::size_t>(port)] = free;
   }
@@ -267,6 +272,7 @@ class SubCore {
   alignas(64) std::array<std::uint32_t, kWarpsOfSubCore> age_{};
   std::array<std::uint32_t, kPorts> interval_{};
   std::uint32_t imad_interval_, float_half_free_ = 0;  // of the halves of the FMA pipe
+  std::uint32_t wgmma_until_ = 0;                      // one is on the tensor core
   std::vector<std::uint32_t> xu_starts_;  // when the special-function unit began the last ones
   std::uint32_t xu_next_ = 0, xu_free_ = 0;
   TensorCore tensor_;

@@ -56,6 +56,7 @@ void SubCore::issue_wgmma(std::uint32_t w, const IssueWord& in, std::uint32_t no
   const std::uint32_t start = tensor_.wgmma_start(now, w, in.a_in_shared);
   const std::uint32_t end = std::max(start + in.vector, sm_.lsu.move_shared(now, start, in.target));
   const std::uint32_t room = tensor_.queue(start, end, w);
+  wgmma_until_ = end;
   const std::int64_t least = in.a_in_shared ? p.wgmma_interval : p.wgmma_register_interval;
   const std::uint32_t interval = std::max(cycles(least), static_cast<std::uint32_t>(in.vector / 4));
   interval_[index(Port::kWgmma)] = interval;
