@@ -5,6 +5,7 @@
 #include "models/tpu/compiler/kernel_plan.h"
 #include "models/tpu/launch.h"
 #include "models/tpu/listing.h"
+#include "models/tpu/recording.h"
 #include "models/tpu/report.h"
 #include "sim/run/cost.h"
 
@@ -39,6 +40,23 @@ void refuse_in(const kernel::Block& block, kernel::Form form, std::vector<std::s
   }
 }
 
+/// Whether there is such a core.
+Expected<void> check_core(const run::RecordRequest& asked, std::size_t cores,
+                          const std::string& machine) {
+  if (asked.core < cores) return {};
+  return fail({"--core", 0, 0},
+              fmt::format("there is no core {}: {} runs this launch on {}, from 0", asked.core,
+                          machine, cores));
+}
+
+/// Whether there was anything to record.
+Expected<void> check_recorded(const CoreRecorder& recorder, std::uint64_t cycles) {
+  if (recorder.end() > recorder.first()) return {};
+  return fail({"--at", 0, 0}, fmt::format("the core does nothing at cycle {} or later: the launch "
+                                          "takes {} cycles",
+                                          recorder.first(), cycles));
+}
+
 }  // namespace
 
 Machine::Machine(std::string name, const TpuParams& params, std::optional<double> dollars_per_hour)
@@ -56,12 +74,27 @@ Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::De
   simulation.trace_start_fs = options.trace_start_fs;
   std::vector<CoreWork> work;
   for (const auto& core : ready->cores) work.push_back({core.windows.get(), core.body.get()});
+  std::optional<CoreRecorder> recorder;
+  std::optional<ProductCapture> product;
+  if (options.record) {
+    if (auto ok = check_core(*options.record, work.size(), name_); !ok) return fail(ok.error());
+    recorder.emplace(CoreRecorder::Window{options.record->first_cycle, options.record->cycles});
+    product.emplace(*recorder, params_.core.mxu);
+    work[options.record->core].body->listen(&*product);
+    simulation.recorder = &*recorder;
+    simulation.recorded_core = options.record->core;
+  }
   Expected<SimulationResult> result = simulate(params_, ready->program, work, simulation);
   if (!result) return fail(result.error());
   run::LaunchReport report = make_report(launch, params_, *ready, *result, simulation.clock_hz);
   if (options.listing != run::Listing::kNone) {
     report.listing = list_bundles(ready->program, params_.core.slots, result->activity,
                                   options.listing == run::Listing::kAll);
+  }
+  if (recorder) {
+    if (auto ok = check_recorded(*recorder, result->cycles); !ok) return fail(ok.error());
+    report.recording = to_json(*recorder, {*ready, params_, *launch.module, *product,
+                                           options.values, options.record->core});
   }
   return report;
 }
@@ -102,6 +135,7 @@ run::Family family() {
   f.tiles = {131072, 512, 512, 512};  // a step's DMA latency needs as much to hide it
   f.create = create;
   f.traces = true;
+  f.records = true;
   f.lists = true;
   f.params = document_params;
   return f;

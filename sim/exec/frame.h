@@ -15,12 +15,15 @@
 
 namespace xpusim::exec {
 
+class ProductListener;
+
 struct Frame {
   Frame(std::shared_ptr<const Code> prepared, DeviceMemory* device, bool evaluates_values);
 
   std::shared_ptr<const Code> code;
   DeviceMemory* memory = nullptr;
   bool values = true;
+  ProductListener* products = nullptr;
   std::array<std::int64_t, 3> id{}, grid{1, 1, 1};
 
   std::vector<Instruction> preamble, body;  ///< as in `code`, with skipped ops replaced

@@ -1,6 +1,7 @@
 #include "sim/exec/product.h"
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <bit>
 #include <vector>
 
@@ -87,6 +88,23 @@ void multiply(const Tile& lhs, const Tile& rhs, const Tile& acc, const ProductOp
 }
 
 }  // namespace
+
+std::vector<float> operand_corner(const Tile& t, bool transposed, std::int64_t rows,
+                                  std::int64_t columns) {
+  if (is_unknown(t)) return {};
+  std::vector<float> corner(static_cast<std::size_t>(rows * columns), 0);
+  const std::int64_t length = t.shape.back(), lines = t.shape[t.shape.size() - 2];
+  const std::int64_t width = std::min(length, transposed ? rows : columns);
+  std::vector<float> line(static_cast<std::size_t>(width));
+  for (std::int64_t i = 0; i < std::min(lines, transposed ? columns : rows); ++i) {
+    read_matrix(t, i * length, width, false, line.data());
+    for (std::int64_t k = 0; k < width; ++k) {
+      const std::int64_t at = transposed ? k * columns + i : i * columns + k;
+      corner[static_cast<std::size_t>(at)] = line[static_cast<std::size_t>(k)];
+    }
+  }
+  return corner;
+}
 
 void product(const Tile& lhs, const Tile& rhs, const Tile& acc, const ProductOptions& options,
              Tile& out) {

@@ -5,6 +5,7 @@
 #include "sim/exec/dense.h"
 #include "sim/exec/frame.h"
 #include "sim/exec/handlers/views.h"
+#include "sim/exec/product.h"
 
 namespace xpusim::exec {
 namespace {
@@ -60,8 +61,10 @@ class BufferStepInterpreter final : public StepInterpreter {
     frame_.views[frame_.code->arguments[argument]].address = tensor.address;
     frame_.memory = &memory;
   }
+  void listen(ProductListener* listener) override { frame_.products = listener; }
   void start(std::span<const std::int64_t> grid_index) override {
     set_grid_index(frame_, grid_index);
+    if (frame_.products) frame_.products->step_begins();
     frame_.start();
   }
   State advance() override { return frame_.advance(); }

@@ -32,6 +32,8 @@ struct View {
   Shape shape, strides;        ///< strides in elements
 };
 
+class ProductListener;
+
 /// Runs a kernel body grid step after grid step. Arguments: the grid indices (scalars, first), then
 /// the memrefs in order: scalar-prefetch operands, inputs, outputs, scratch.
 class StepInterpreter {
@@ -51,6 +53,9 @@ class StepInterpreter {
 
   /// The extents of the grid, where the kernel's text leaves one open and the kernel asks for it.
   virtual void set_bounds(std::span<const std::int64_t> bounds) = 0;
+
+  /// Tells of the steps' products from now on; null: no longer.
+  virtual void listen(ProductListener* listener) = 0;
 
   /// Begins the step at these grid indices. Copies, semaphores and the seed of random bits live on
   /// from step to step.

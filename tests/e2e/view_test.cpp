@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tests/e2e/command.h"
@@ -124,17 +125,17 @@ TEST(View, ThePageLoadsNothing) {
 
 TEST(View, RecordingDoesNotChangeTheRun) {
   const std::string file = temporary("view.json", "");
-  const std::string arguments =
-      " '" + kLessons + "transpose_conflicts.yaml' --on h200 --set gpu.sm.count=2 --json '" + file +
-      "'";
-  const auto report = [&](const std::string& verb) {
-    const Result r = xpusim(verb + arguments);
+  const auto report = [&](const std::string& verb, const std::string& arguments) {
+    const Result r = xpusim(verb + " '" + kLessons + arguments + " --json '" + file + "'");
     EXPECT_EQ(r.exit_code, 0) << r.err;
     json j = json::parse(read_file(file));
     for (auto& launch : j["launches"]) launch.erase("host");
     return j["launches"];
   };
-  EXPECT_EQ(report("run"), report("view --out '" + page_path() + "'"));
+  for (const char* of : {"transpose_conflicts.yaml' --on h200 --set gpu.sm.count=2",
+                         "matmul_small_blocks.yaml' --on tpu_v5e"}) {
+    EXPECT_EQ(report("run", of), report("view --out '" + page_path() + "'", of));
+  }
 }
 
 TEST(View, TheSameRunGivesTheSamePage) {
@@ -148,6 +149,82 @@ TEST(View, AWindowIsTheCyclesAskedFor) {
                         "--set gpu.sm.count=4 --sm 3 --at 2500 --cycles 100");
   ASSERT_EQ(r.exit_code, 0) << r.err;
   EXPECT_THAT(r.out, HasSubstr("SM 3 of 4, cycles 2500 to 2600 of "));
+}
+
+/// The data of a page of a small product on a TPU, made once.
+const json& product() {
+  static const json data = [] {
+    const Result r = view(kLessons + "matmul_small_blocks.yaml", "--on tpu_v5e --cycles 1000000");
+    EXPECT_EQ(r.exit_code, 0) << r.err;
+    EXPECT_THAT(r.out, HasSubstr("core 0 of 1, cycles "));
+    return data_of(read_file(page_path()));
+  }();
+  return data;
+}
+
+TEST(View, TheCyclesOfATpusCoreAreItsLedger) {
+  const json& recording = product()["recording"];
+  std::map<std::string, std::uint64_t> cycles;
+  const auto& spans = recording["bundles"]["spans"];
+  for (std::size_t i = 0; i < spans.size(); i += 3) {
+    ASSERT_LT(spans[i + 2].get<int>(), static_cast<int>(recording["code"].size()));
+    cycles[recording["states"][spans[i + 1].get<std::size_t>()]["name"]] +=
+        spans[i].get<std::uint64_t>();
+  }
+  std::uint64_t shown = 0, all = 0;
+  for (const auto& [reason, n] : product()["report"]["ledger"]["tpu.core.issue"].items()) {
+    if (reason == "launch") continue;  // before the first bundle
+    all += n.get<std::uint64_t>();
+    if (!recording["cut"].get<bool>()) {
+      EXPECT_EQ(cycles[reason], n.get<std::uint64_t>()) << reason;
+    }
+  }
+  for (const auto& [reason, n] : cycles) shown += n;
+  EXPECT_LE(shown, all);
+  EXPECT_EQ(shown, recording["end_cycle"].get<std::uint64_t>() -
+                       recording["first_cycle"].get<std::uint64_t>());
+}
+
+TEST(View, TheDmasOfATpusCoreMoveWhatTheCountersSay) {
+  const json& dma = product()["recording"]["dma"];
+  EXPECT_EQ(sum_of(dma["transfers"], "bytes"),
+            product()["report"]["counters"]["dma_bytes"].get<std::uint64_t>());
+  EXPECT_EQ(dma["steps"].size(), 512u);
+  EXPECT_EQ(dma["windows"].size(), 3u);
+  for (const auto& w : dma["windows"]) EXPECT_EQ(w["copies"].size(), 2u);
+}
+
+TEST(View, ATpusPageHasRealNumbersInItsMatrixUnit) {
+  const json& matrix = product()["recording"]["matrix"];
+  ASSERT_FALSE(matrix.contains("missing")) << matrix["missing"];
+  EXPECT_EQ(matrix["size"], 128);
+  EXPECT_EQ(matrix["weights"].size(), 128u * 128);
+  EXPECT_EQ(matrix["pushes"].size(), 16u);
+}
+
+TEST(View, WithoutValuesAMatrixUnitIsNotPlayed) {
+  const Result r =
+      view(kLessons + "matmul_small_blocks.yaml", "--on tpu_v5e --values off --cycles 3000");
+  ASSERT_EQ(r.exit_code, 0) << r.err;
+  const json data = data_of(read_file(page_path()));
+  EXPECT_THAT(data["recording"]["matrix"]["missing"].get<std::string>(),
+              HasSubstr("without values"));
+}
+
+TEST(View, ASecondCopyOfAWindowHidesTheDma) {
+  const auto waits = [](const std::string& lesson) {
+    const Result r = view(kLessons + lesson + ".yaml", "--on tpu_v5e --values off --cycles 2000");
+    EXPECT_EQ(r.exit_code, 0) << r.err;
+    const json data = data_of(read_file(page_path()));
+    const json& cycles = data["report"]["ledger"]["tpu.core.issue"];
+    return std::pair(data["recording"]["dma"]["windows"][0]["copies"].size(),
+                     cycles.value("sync_wait_input", 0) + cycles.value("sync_wait_output", 0));
+  };
+  const auto [one, waited_one] = waits("softmax_single_buffer");
+  const auto [two, waited_two] = waits("softmax_double_buffer");
+  EXPECT_EQ(one, 1u);
+  EXPECT_EQ(two, 2u);
+  EXPECT_LT(waited_two, waited_one);
 }
 
 void expect_refused(const Result& r, const std::string& message) {
@@ -165,8 +242,13 @@ TEST(View, WrongInputGetsOneMessageAndLeavesNoPage) {
   expect_refused(view(lesson, "--launch 2"), "there is no launch 2: transpose_conflicts has 1");
   expect_refused(view(lesson, "--at 999999"), "SM 0 does nothing at cycle 999999 or later");
   expect_refused(view(lesson, "--cycles 0"), "--cycles");
-  expect_refused(view(XPUSIM_SOURCE_DIR "/workloads/pallas/layer_norm.yaml", "--on tpu_v5e"),
-                 "the tpu machines record nothing that can be viewed");
+  expect_refused(view(lesson, "--on roofline_h200"),
+                 "the roofline machines record nothing that can be viewed");
+  const std::string product = kLessons + "matmul_small_blocks.yaml";
+  expect_refused(view(product, "--on tpu_v5e --core 1"),
+                 "there is no core 1: tpu_v5e runs this launch on 1, from 0");
+  expect_refused(view(product, "--on tpu_v5e --at 99999999"),
+                 "the core does nothing at cycle 99999999 or later");
   expect_refused(xpusim("view '" + lesson + "' --on h200 --on h200 --out x.html"),
                  "view takes one machine");
   expect_refused(xpusim("view '" + lesson + "' --on h200 --out /nowhere/x.html"),

@@ -33,9 +33,10 @@ struct Made {
 std::string said(const run::Report& report, const Json& data, const std::string& out) {
   const Json& r = data["recording"];
   std::string text = fmt::format(
-      "{}: {} on {}, launch {} of {}: SM {} of {}, cycles {} to {} of {}\n", out,
+      "{}: {} on {}, launch {} of {}: {} {} of {}, cycles {} to {} of {}\n", out,
       r["kernel"].get<std::string>(), report.machine, data["launch"]["number"].get<int>(),
-      data["launch"]["of"].get<int>(), r["sm"].get<int>(), r["sms"].get<int>(),
+      data["launch"]["of"].get<int>(), r["unit"]["name"].get<std::string>(),
+      r["unit"]["number"].get<int>(), r["unit"]["of"].get<int>(),
       r["first_cycle"].get<std::uint64_t>(), r["end_cycle"].get<std::uint64_t>(),
       data["report"]["cycles"].get<std::uint64_t>());
   if (r["cut"].get<bool>()) text += "the window ends early: a page has room for so much\n";
@@ -118,13 +119,14 @@ int view(Options& o) {
 
 void add_view(CLI::App& app, Outcome& outcome) {
   auto* verb = app.add_subcommand(
-      "view", "run a workload on a machine and write a page that shows what its warps did");
+      "view", "run a workload on a machine and write a page that shows what its SM or core did");
   auto o = std::make_shared<Options>();
   o->add_to(*verb);
   verb->add_option("--out", o->out, "the page (the workload's name with .html)")->check(not_empty);
   verb->add_option("--launch", o->launch, "which launch of the workload, from 1 (1)")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}));
-  verb->add_option("--sm", o->sm, "which SM, from 0 (0)")->check(CLI::Range(0, 1'000'000));
+  verb->add_option("--sm,--core", o->sm, "which SM or core, from 0 (0)")
+      ->check(CLI::Range(0, 1'000'000));
   verb->add_option("--at", o->first_cycle,
                    "first cycle that is shown (that at which the SM gets its first block)")
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 32));

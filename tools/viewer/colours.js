@@ -1,4 +1,4 @@
-// Colours of states: the hues of Okabe and Ito, which colour-blind people tell apart; states of one
+// Colours of states, and of instructions: the hues of Okabe and Ito, which colour-blind people tell apart; states of one
 // hue differ by hatching.
 
 const HUES = {
@@ -21,14 +21,60 @@ const HUES = {
   no_warp: ['#b9c0cc', ' '],
   no_work: ['#e4e7ec', '/'],
   drain: ['#b9c0cc', '\\'],
+  // A TensorCore's cycles.
+  vector_delay_wait: ['#f0e442'],
+  scalar_delay_wait: ['#f0e442', '/'],
+  erf_result_wait: ['#cc79a7'],
+  eup_reserved: ['#cc79a7', '/'],
+  trf_result_wait: ['#e69f00'],
+  xlu_path_reserved: ['#e69f00', '/'],
+  mrb_result_wait: ['#0072b2'],
+  matmul_path_reserved: ['#0072b2', '/'],
+  lmr_reserved: ['#56b4e9', '/'],
+  msr_path_reserved: ['#56b4e9'],
+  msr_reserved_for_lgmr: ['#56b4e9', '\\'],
+  taken_branch: ['#6f7682', '\\'],
+  sync_wait_input: ['#d55e00'],
+  sync_wait_output: ['#d55e00', '/'],
+  sync_wait_semaphore: ['#d55e00', '\\'],
+  no_step: ['#b9c0cc', ' '],
+  // The instructions of its bundles.
+  scalar: ['#9aa3b2'],
+  arithmetic: ['#009e73'],
+  'select, compare': ['#8bc34a'],
+  'move, convert': ['#00796b', '/'],
+  load: ['#56b4e9'],
+  store: ['#0072b2'],
+  transcendental: ['#cc79a7'],
+  'across lanes': ['#e69f00'],
+  weights: ['#7b3fa0', '/'],
+  rows: ['#7b3fa0'],
+  results: ['#b48ad0'],
+  DMA: ['#d55e00'],
+  'wait for DMA': ['#d55e00', '/'],
+  control: ['#6f7682'],
+  // What a copy of a window does, and a DMA.
+  empty: ['#b9c0cc', ' '],
+  filling: ['#e69f00'],
+  ready: ['#56b4e9'],
+  in_use: ['#009e73'],
+  old: ['#b9c0cc', '/'],
+  leaving: ['#cc79a7'],
+  body: ['#009e73'],
+  outside: ['#b9c0cc', '/'],
+  issue: ['#b9c0cc', '\\'],
+  queue: ['#b9c0cc', '/'],
+  moving: ['#0072b2'],
+  flag: ['#9aa3b2'],
 };
+const hueOf = state => HUES[state] || ['#999999'];
 
 const isDark = matchMedia('(prefers-color-scheme: dark)').matches;
 const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /// The background of a swatch or a bar, for CSS.
 function paint(state) {
-  const [hue, hatch] = HUES[state] || ['#999'];
+  const [hue, hatch] = hueOf(state);
   if (hatch === ' ') return 'var(--empty)';
   if (!hatch) return hue;
   const angle = hatch === '/' ? '135deg' : '45deg';
@@ -36,10 +82,11 @@ function paint(state) {
   return `repeating-linear-gradient(${angle}, ${hue} 0 3px, ${stripe} 3px 5px)`;
 }
 
-/// The same for a canvas, by state number.
-function fills(context, scale) {
-  return STATES.map(s => {
-    const [hue, hatch] = HUES[s.name] || ['#999'];
+/// The same for a canvas, of each of these names.
+function fills(context, names) {
+  const scale = 1;
+  return names.map(name => {
+    const [hue, hatch] = hueOf(name);
     if (hatch === ' ') return css('--empty');
     if (!hatch) return hue;
     const tile = document.createElement('canvas'), size = 6 * scale;

@@ -6,6 +6,8 @@ const REC = DATA.recording;
 const REPORT = DATA.report;
 const STATES = REC.states;
 const FIRST = REC.first_cycle, END = REC.end_cycle;
+/// "SM 3": whose recording it is.
+const UNIT = `${REC.unit.name} ${REC.unit.number}`;
 
 const STATE = Object.fromEntries(STATES.map((s, i) => [s.name, i]));
 
@@ -30,35 +32,6 @@ function make(tag, attributes = {}, ...children) {
   }
   e.append(...children.filter(c => c !== null && c !== undefined));
   return e;
-}
-
-/// Each warp slot's spans as {from, until, state, pc}, in order and without gaps.
-const SLOTS = REC.slots.map(s => {
-  const spans = [];
-  let from = FIRST;
-  for (let i = 0; i < s.spans.length; i += 3) {
-    spans.push({from, until: from + s.spans[i], state: s.spans[i + 1], pc: s.spans[i + 2]});
-    from += s.spans[i];
-  }
-  const lives = s.lives.map(l => ({begun: l[0], block: l[1], warp: l[2]}));
-  return {subCore: s.sub_core, slot: s.slot, lives, spans};
-});
-
-/// The index of the span that holds a cycle.
-function spanAt(slot, cycle) {
-  let low = 0, high = slot.spans.length - 1;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (slot.spans[middle].until <= cycle) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-function lifeAt(slot, cycle) {
-  let life = null;
-  for (const l of slot.lives) if (l.begun <= cycle) life = l;
-  return life;
 }
 
 /// "kernels.py:52" of "/home/me/kernels.py:52", unless two files have that name.
@@ -97,12 +70,11 @@ const LINES = (() => {
   return [...all.values()];
 })();
 
-/// What is chosen, as it stands in the address: tab, line, pc, from, until, slot, cycle, state.
+/// What is chosen, as it stands in the address: tab, line, pc, from, until, slot, cycle, state, ...
 const VIEW = {};
 function readHash() {
   for (const key of Object.keys(VIEW)) delete VIEW[key];
   for (const [key, value] of new URLSearchParams(location.hash.slice(1))) VIEW[key] = value;
-  if (!VIEW.tab) VIEW.tab = 'warps';
 }
 /// A number of the address, or `otherwise`.
 function chosenNumber(key, otherwise) {

@@ -2,7 +2,7 @@
 
 const global = {example: 0};
 
-const ACCESSES = REC.accesses.map(a => ({...a, extra: a.sectors - a.least}))
+const ACCESSES = (REC.accesses || []).map(a => ({...a, extra: a.sectors - a.least}))
   .sort((a, b) => b.extra - a.extra || b.sectors - a.sectors || a.pc - b.pc);
 
 function buildGlobal(panel) {
@@ -11,7 +11,7 @@ function buildGlobal(panel) {
   if (!ACCESSES.length) {
     panel.append(make('h2', {}, 'No access by lanes'),
       make('p', {class: 'help'}, `No instruction of ${REC.kernel} reads or writes global memory by lanes ` +
-        `on SM ${REC.sm}.${boxes}`));
+        `on ${UNIT}.${boxes}`));
     return;
   }
   const head = make('tr', {}, make('th', {scope: 'col'}, 'instruction'), make('th', {scope: 'col', class: 'line'}, 'line'),
@@ -21,7 +21,7 @@ function buildGlobal(panel) {
   global.picture = make('div', {class: 'picture'});
   panel.append(make('div', {class: 'split'},
     make('div', {class: 'list'},
-      make('p', {class: 'help'}, `Instructions of SM ${REC.sm} over the whole launch. Sectors and least ` +
+      make('p', {class: 'help'}, `Instructions of ${UNIT} over the whole launch. Sectors and least ` +
         `are of one request: the sectors of 32 bytes that it touches, and the fewest that hold what it wants.${boxes}`),
       make('table', {}, make('thead', {}, head), global.body)), global.picture));
   rows(global.body, pc => choose({pc, example: undefined}));

@@ -1,4 +1,4 @@
-// Source lines with the cycles that all sub-cores of the chip lost or used on them.
+// Source lines with the cycles that the units of the chip lost or used on them.
 
 const lines = {sort: 'cycles', falling: true};
 
@@ -21,9 +21,9 @@ function buildLines(panel) {
     make('th', {scope: 'col'}, 'of which'), column('executed', 'executed', true));
   lines.body = make('tbody');
   panel.append(
-    make('p', {class: 'help'}, 'Cycles of all sub-cores of the chip over the whole launch, charged to ' +
-      'the line whose instruction issued or was waited for. Choose a line to see its instructions; ' +
-      'the warps then show only it. Sorted by line, the lines between are shown too.'),
+    make('p', {class: 'help'}, `Cycles of all ${REC.charged}s of the chip over the whole launch, charged to ` +
+      `the line whose ${WORDS.instruction} issued or was waited for. Choose a line to see its ${WORDS.instruction}s; ` +
+      `the ${WORDS.lanes} then show only it. Sorted by line, the lines between are shown too.`),
     make('table', {}, make('thead', {}, lines.head), lines.body));
   rows(lines.body, name => choose({line: VIEW.line === name ? undefined : name}));
 }
@@ -79,17 +79,17 @@ function stack(reasons, share) {
   return bar;
 }
 
-/// The instructions of a line, with how often warps issued them.
+/// The instructions (bundles) of a line, with how often they issued.
 function listing(name) {
   const list = make('div', {class: 'listing code'});
   REC.code.forEach((in_, pc) => {
     if (lineName(in_.line) !== name) return;
-    list.append(make('div', {}, `${String(pc).padStart(5)}  ${in_.text.padEnd(44)} ` +
-      `${number(in_.issued_chip).padStart(12)} x`));
+    list.append(make('div', {}, `${String(in_.bundle ?? pc).padStart(5)}  ${in_.text.padEnd(44)} ` +
+      `${number(in_.issued_chip ?? in_.issued).padStart(12)} x`));
   });
-  const warpsLink = make('button', {onclick: () => choose({tab: 'warps', state: undefined})}, 'see its warps');
+  const warpsLink = make('button', {onclick: () => choose({tab: TABS[0], state: undefined})}, 'see its ' + WORDS.lanes);
   const n = list.childElementCount;
-  return make('tr', {class: 'detail'}, make('td', {colspan: 6},
+  return make('tr', {class: 'inner'}, make('td', {colspan: 6},
     make('div', {class: 'tools'}, warpsLink,
-      `${n} instruction${n === 1 ? '' : 's'}, and how often warps of the chip issued them:`), list));
+      `${n} ${WORDS.instruction}${n === 1 ? '' : 's'}, and how often ${WORDS.issued}:`), list));
 }

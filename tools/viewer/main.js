@@ -1,10 +1,18 @@
 // The head of the page, its tabs, and what belongs to all of it.
 
-const VIEWS = {
-  warps: [buildWarps, showWarps], lines: [buildLines, showLines], shared: [buildShared, showShared],
-  global: [buildGlobal, showGlobal], about: [buildAbout, () => {}],
+/// Each view: its tab's text, the part of a recording that it shows, how to build and to show it.
+const ALL_VIEWS = {
+  warps: ['Warps', 'slots', buildWarps, showWarps],
+  bundles: ['Bundles', 'bundles', buildBundles, showBundles],
+  dma: ['DMA and VMEM', 'dma', buildDma, showDma],
+  matrix: ['Matrix unit', 'matrix', buildMatrix, showMatrix],
+  lines: ['Source lines', 'lines', buildLines, showLines],
+  shared: ['Shared memory', 'shared', buildShared, showShared],
+  global: ['Global memory', 'accesses', buildGlobal, showGlobal],
+  about: ['About', 'kernel', buildAbout, () => {}],
 };
-const TABS = Object.keys(VIEWS);
+const TABS = Object.keys(ALL_VIEWS).filter(tab => REC[ALL_VIEWS[tab][1]]);
+const WORDS = REC.slots ? WARP_WORDS : BUNDLE_WORDS;
 
 function buildHead() {
   document.getElementById('title').append(REC.kernel + ' on ' + DATA.machine,
@@ -27,14 +35,11 @@ function buildHead() {
   if (REPORT.energy_uj) cards.append(card(REPORT.energy_uj < 1e4 ? fixed(REPORT.energy_uj, 0) + ' uJ'
     : fixed(REPORT.energy_uj / 1e3, 1) + ' mJ', fixed(REPORT.power_w, 0) + ' W'));
   buildLedger();
-  const shownPart = `${number(FIRST)} to ${number(END)}`;
-  document.getElementById('shown').append('Shown: ', make('b', {}, `SM ${REC.sm} of ${REC.sms}, cycles ${shownPart}`),
-    ` of ${number(REPORT.cycles)}; blocks of ${REC.warps_of_block} warps, up to ${REC.blocks_of_sm} on an SM.` +
-    (REC.cut ? ' The recording ends early: the page has room for so much.' : '') +
-    ' Other SMs, and later cycles, may do otherwise; the bar above and the source lines count all of them.');
+  document.getElementById('shown').append('Shown: ', make('b', {}, `${UNIT} of ${REC.unit.of}, cycles ` +
+    `${number(FIRST)} to ${number(END)}`), ` of ${number(REPORT.cycles)}`, WORDS.shown());
 }
 
-/// The cycles of all sub-cores, over the whole launch.
+/// The cycles of all units, over the whole launch.
 function buildLedger() {
   const unit = Object.keys(REPORT.ledger)[0];
   if (!unit) return;
@@ -43,9 +48,9 @@ function buildLedger() {
   const bar = document.getElementById('ledger');
   for (const [reason, cycles] of all)
     bar.append(explain(make('i', {style: `width:${100 * cycles / total}%;background:${paint(reason)}`}),
-      `${reason}: ${percent(cycles / total)} of ${number(total)} sub-core cycles\n${DATA.meanings[reason] || ''}`));
+      `${reason}: ${percent(cycles / total)} of ${number(total)} ${REC.charged} cycles\n${DATA.meanings[reason] || ''}`));
   const text = document.getElementById('ledger-text');
-  text.append('All sub-cores, whole launch: ');
+  text.append(REC.charged === 'core' && REC.unit.of === 1 ? 'Whole launch: ' : `All ${REC.charged}s, whole launch: `);
   all.slice(0, 5).forEach(([reason, cycles], i) => text.append(i ? ', ' : '', swatch(reason), ' ',
     make('b', {}, `${reason} ${percent(cycles / total)}`)));
 }
@@ -71,25 +76,15 @@ function buildAbout(panel) {
   panel.append(make('div', {},
     make('h2', {}, 'What this is'),
     make('p', {}, `A simulation by ${DATA.tool} of ${REC.kernel} on ${DATA.machine}: no measurement of a chip. ` +
-      `The kernel has ${REC.code.length} instructions, ${REC.registers} registers a thread and ` +
-      `${number(REC.shared_bytes)} bytes of shared memory a block.`),
+      WORDS.what()),
     make('h2', {}, 'How to read it'),
-    list(['A warp is 32 lanes that issue together. An SM has four sub-cores; each issues at most one ' +
-      'instruction of one of its warps a cycle.',
-      'A warp that does not issue waits for one reason at a time. Here a wait counts for the reason that held ' +
-      'the warp last before it could issue; the instruction shown is the one that it waited to issue.',
-      'The bar above counts cycles of sub-cores, of which each has one reason: issued if any of its warps issued, ' +
-      'else what held the warp that could go on first. The rows count cycles of warps, of which most wait at any time.',
-      'Where a pixel holds several cycles, it has the colour of the state that took most of them.',
-      'Addresses in shared memory are those that the layouts give the first warp of a block; in global memory, ' +
-      'those of a real execution.']),
+    list(WORDS.reading),
     make('h2', {}, 'How far to trust it'), list(trust()),
     make('h2', {}, 'Not modelled in this launch'), list(REPORT.notes),
     make('h2', {}, 'The clock'), make('p', {}, REPORT.clock_reason || '-'),
     make('h2', {}, 'Links'),
-    make('p', {}, 'The address holds what is chosen: ', make('code', {}, '#tab=shared'), ', ',
-      make('code', {}, '#tab=warps&from=2000&until=2400&slot=0&cycle=2100'), ', ',
-      make('code', {}, '#tab=lines&line=kernels.py:52'), '.')));
+    make('p', {}, 'The address holds what is chosen: ', ...WORDS.links.flatMap((link, i) =>
+      [i ? ', ' : '', make('code', {}, link)]), '.')));
 }
 
 function show() {
@@ -100,14 +95,17 @@ function show() {
     button.tabIndex = on ? 0 : -1;
   }
   tip(null, '');
-  VIEWS[VIEW.tab][1]();
+  ALL_VIEWS[VIEW.tab][3]();
 }
 
 function start() {
   buildHead();
   for (const tab of TABS) {
-    VIEWS[tab][0](document.getElementById(tab));
-    document.getElementById('tab-' + tab).addEventListener('click', () => choose({tab, pc: undefined, example: undefined}));
+    const panel = make('section', {id: tab, role: 'tabpanel', 'aria-labelledby': 'tab-' + tab, hidden: true});
+    document.querySelector('main').append(panel);
+    document.querySelector('nav').append(make('button', {role: 'tab', id: 'tab-' + tab, 'aria-controls': tab,
+      onclick: () => choose({tab, pc: undefined, example: undefined})}, ALL_VIEWS[tab][0]));
+    ALL_VIEWS[tab][2](panel);
   }
   document.querySelector('nav').addEventListener('keydown', e => {
     const by = e.key === 'ArrowRight' ? 1 : e.key === 'ArrowLeft' ? -1 : 0;
@@ -116,7 +114,7 @@ function start() {
     choose({tab: next, pc: undefined, example: undefined});
     document.getElementById('tab-' + next).focus();
   });
-  const read = () => { readHash(); if (!VIEWS[VIEW.tab]) VIEW.tab = 'warps'; show(); };
+  const read = () => { readHash(); if (!TABS.includes(VIEW.tab)) VIEW.tab = TABS[0]; show(); };
   addEventListener('hashchange', read);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => location.reload());
   read();

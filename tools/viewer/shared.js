@@ -3,7 +3,7 @@
 const shared = {};
 
 /// Those with most wavefronts beyond the fewest first.
-const SHARED = REC.shared.map(s => ({...s, extra: (s.charged - s.least) * s.executions}))
+const SHARED = (REC.shared || []).map(s => ({...s, extra: (s.charged - s.least) * s.executions}))
   .sort((a, b) => b.extra - a.extra || b.executions * b.charged - a.executions * a.charged || a.pc - b.pc);
 
 function buildShared(panel) {
@@ -22,7 +22,7 @@ function buildShared(panel) {
   shared.picture = make('div', {class: 'picture'});
   panel.append(make('div', {class: 'split'},
     make('div', {class: 'list'},
-      make('p', {class: 'help'}, `Instructions of SM ${REC.sm} over the whole launch: how often ` +
+      make('p', {class: 'help'}, `Instructions of ${UNIT} over the whole launch: how often ` +
         'warps ran them, the wavefronts of one run, the fewest that its bytes need, and what all runs took ' +
         `beyond these.${byThemselves}`),
       make('table', {}, make('thead', {}, head), shared.body)), shared.picture));
@@ -65,7 +65,7 @@ function drawShared(s) {
   const count = s.map.wavefronts.length, active = s.map.offsets.filter(o => o !== null).length;
   const cards = [card(count, `wavefront${count === 1 ? '' : 's'} an execution`),
     card(s.least, 'at best'), card(active + ' x ' + s.bytes + ' B', 'lanes and bytes'),
-    card(number(s.executions), `executions on SM ${REC.sm}`)];
+    card(number(s.executions), `executions on ${UNIT}`)];
   parts.push(make('div', {class: 'facts'}, ...cards),
     make('p', {class: 'help'}, verdict(s, count)), bankMap(s));
   if (count !== s.charged)

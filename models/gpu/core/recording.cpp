@@ -1,10 +1,10 @@
 #include "models/gpu/core/recording.h"
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "sim/kernel/analysis/shared_banks.h"
+#include "sim/run/recorded_lines.h"
 
 namespace xpusim::gpu {
 namespace {
@@ -32,37 +32,6 @@ Json code(const SmRecorder& recorder, const Recorded& of) {
                     {"line", in.line},
                     {"issued", recorder.profile()[pc].issued},
                     {"issued_chip", of.profile.executed[pc]}});
-  }
-  return list;
-}
-
-/// The places in the kernel's text whose ops come from each source line of the program.
-void find_ir(const kernel::Op& op, const std::map<std::pair<std::string, int>, std::size_t>& lines,
-             std::vector<std::vector<int>>& found) {
-  for (const auto& region : op.regions) {
-    for (const auto& block : region->blocks) {
-      for (const auto& inner : block->ops) {
-        const SourcePosition at = inner->line();
-        if (const auto it = lines.find({at.file, at.line}); it != lines.end()) {
-          auto& list = found[it->second];
-          if (list.empty() || list.back() != inner->text.line) list.push_back(inner->text.line);
-        }
-        find_ir(*inner, lines, found);
-      }
-    }
-  }
-}
-
-Json lines(const Recorded& of) {
-  const auto& all = of.program.lines;
-  std::map<std::pair<std::string, int>, std::size_t> numbers;
-  for (std::size_t n = 0; n < all.size(); ++n) numbers.try_emplace({all[n].file, all[n].line}, n);
-  std::vector<std::vector<int>> ir(all.size());
-  find_ir(*of.module.op, numbers, ir);
-  Json list = Json::array();
-  for (std::size_t n = 0; n < all.size(); ++n) {
-    const std::size_t first = numbers.at({all[n].file, all[n].line});
-    list.push_back({{"file", all[n].file}, {"line", all[n].line}, {"ir", ir[first]}});
   }
   return list;
 }
@@ -174,8 +143,8 @@ Json shared(const SmRecorder& recorder, const Recorded& of) {
 
 std::string to_json(const SmRecorder& recorder, const Recorded& of) {
   return Json{{"schema", "xpusim.gpu_recording/1"},
-              {"sm", of.sm},
-              {"sms", of.sms},
+              {"unit", {{"name", "SM"}, {"number", of.sm}, {"of", of.sms}}},
+              {"charged", "sub-core"},
               {"first_cycle", recorder.first()},
               {"end_cycle", recorder.end()},
               {"cut", recorder.is_cut()},
@@ -187,7 +156,7 @@ std::string to_json(const SmRecorder& recorder, const Recorded& of) {
               {"kernel_file", of.module.file},
               {"states", states()},
               {"code", code(recorder, of)},
-              {"lines", lines(of)},
+              {"lines", run::recorded_lines(of.program.lines, of.module)},
               {"slots", slots(recorder)},
               {"accesses", accesses(recorder, of.memory)},
               {"shared", shared(recorder, of)}}

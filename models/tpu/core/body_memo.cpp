@@ -1,5 +1,6 @@
 // Grid steps that do what one before did: they are added instead of being stepped.
 
+#include "models/tpu/core/recorder.h"
 #include "models/tpu/core/tensor_core.h"
 
 namespace xpusim::tpu {
@@ -26,6 +27,7 @@ void TensorCore::begin_memo() {
   recording_.before = state_.snapshot(at_);
   for (const BodyMemo& m : memos_) {
     if (m.decisions != recording_.decisions || m.before != recording_.before) continue;
+    if (recorder_ && !recorder_->may_leap(at_, at_ + m.cycles)) return;
     activity_.add(m.activity, 1);
     at_ += m.cycles;
     state_.restore(m.after, at_);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/tpu/core/recorder.h"
+
 namespace xpusim::tpu {
 
 using engine::kNever;
@@ -56,6 +58,7 @@ Cycle DmaEngine::receive(const Message& message, Cycle now) {
   jobs_[job] = Job{};
   jobs_[job].descriptor = message.tag;
   queue_.push_back(job);
+  if (recorder_) recorder_->dma_taken(table_.at(message.tag).record, now);
   return now;
 }
 
@@ -76,6 +79,7 @@ Cycle DmaEngine::tick(Cycle now) {
     }
     queue_.pop_front();
     const Descriptor& d = table_.at(job.descriptor);
+    if (recorder_) recorder_->dma_sent(d.record, now);
     if (sink_) {
       sink_->slice(lane_, d.label, offset_fs_ + clock_.edge(std::min(job.begin, now)),
                    offset_fs_ + clock_.edge(now + 1));
@@ -103,6 +107,7 @@ DmaEngine::Step DmaEngine::next(const Job& job) const {
 
 void DmaEngine::perform(Job& job, Step step, Cycle now) {
   const Descriptor& d = table_.at(job.descriptor);
+  if (recorder_ && job.begin > now) recorder_->dma_begins(d.record, now);
   job.begin = std::min(job.begin, now);
   if (step == Step::kRead) return send(job, d.reads, job.read, step, now);
   if (step == Step::kWrite) return send(job, d.writes, job.write, step, now);
@@ -148,6 +153,7 @@ void DmaEngine::finish_if_done(std::size_t number, Cycle now) {
   m.kind = kDmaDone;
   m.tag = job.descriptor;
   core->send(m, now);
+  if (recorder_) recorder_->dma_done(table_.at(job.descriptor).record, now);
   free_jobs_.push_back(static_cast<std::uint32_t>(number));
 }
 

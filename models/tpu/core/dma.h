@@ -16,6 +16,7 @@
 
 namespace xpusim::tpu {
 
+class CoreRecorder;
 using engine::Cycle;
 
 /// Contiguous bytes in HBM.
@@ -35,7 +36,8 @@ struct Descriptor {
   enum class For : std::uint8_t { kWindow, kSemaphore, kStream } whom = For::kWindow;
   std::uint32_t number = 0, slot = 0;
   bool is_write() const { return !writes.empty(); }
-  trace::NameId label = 0;  ///< in the trace
+  trace::NameId label = 0;   ///< in the trace
+  std::uint32_t record = 0;  ///< its number in a recording; 0: none
 };
 
 /// The descriptors in flight, as they lie in the core's SMEM: the core writes them, engines read
@@ -70,6 +72,7 @@ class DmaEngine : public sc_core::sc_module, public engine::Component {
   void set_id(std::uint32_t component) { id_ = component; }
   void set_trace(trace::Sink* sink, const engine::Clock& clock, std::string_view path,
                  std::uint64_t offset_fs);
+  void record_with(CoreRecorder* recorder) { recorder_ = recorder; }
 
   Cycle tick(Cycle now) override;
   Cycle receive(const engine::Message& message, Cycle now) override;
@@ -114,6 +117,7 @@ class DmaEngine : public sc_core::sc_module, public engine::Component {
   std::uint32_t in_flight_ = 0;
   std::array<std::uint64_t, 2> free_{};  ///< by way: from which byte time on
   std::uint64_t read_bytes_ = 0, write_bytes_ = 0, requests_ = 0, busy_bytes_ = 0;
+  CoreRecorder* recorder_ = nullptr;
   trace::Sink* sink_ = nullptr;
   trace::LaneId lane_ = 0;
   engine::Clock clock_{1};

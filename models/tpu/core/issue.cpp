@@ -113,6 +113,7 @@ Cycle IssueState::issue(const Program& program, const Bundle& bundle, Cycle at,
     if (is_slow(slot)) wait_for_unit(slot, wait);
     if (is_matrix(slot)) wait_for_matrix_unit(*i, wait);
   }
+  last_wait_ = wait.reason;
   if (wait.until > at) activity.charge(bundle.line, wait.reason, wait.until - at);
   for (const Instruction* i = first; i != first + bundle.count; ++i) {
     const Slot slot = info(i->op).slot;

@@ -23,6 +23,7 @@ class IssueState {
 
   /// Issues a bundle at or after `at`; charges the wait and the issue. Returns the next cycle.
   Cycle issue(const Program& program, const Bundle& bundle, Cycle at, Activity& activity);
+  Reason last_wait() const { return last_wait_; }  ///< what the last bundle waited for, if it did
 
   /// The state as distances from `now`: two equal snapshots behave alike from then on.
   struct Snapshot {
@@ -51,6 +52,7 @@ class IssueState {
   std::array<Slot, kRegisters> producer_{};
   std::array<std::vector<Cycle>, kSlots> units_;
   std::vector<MatrixUnit> matrix_units_;
+  Reason last_wait_ = Reason::kIssued;
 };
 
 }  // namespace xpusim::tpu

@@ -10,6 +10,10 @@
 #include "models/tpu/core/windows.h"
 #include "sim/exec/interpreter.h"
 
+namespace xpusim::exec {
+class ProductListener;
+}
+
 namespace xpusim::tpu {
 
 /// Executes the kernel's body on the windows' current copies when the step's computation begins,
@@ -37,6 +41,8 @@ class KernelBody {
   virtual std::uint32_t stream_count(std::uint32_t) { return 0; }
   virtual void stream_runs(std::uint32_t, std::uint32_t, std::vector<Run>&) {}
   virtual bool stream_is_output(std::uint32_t) const { return false; }
+  /// Tells of the steps' products from now on, where it executes a step when that begins.
+  virtual void listen(exec::ProductListener*) {}
   virtual const exec::BlockTrace& trace() const = 0;
   virtual const exec::ExecError& error() const = 0;
   virtual const exec::WorkCounts& counts() const = 0;

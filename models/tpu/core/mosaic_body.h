@@ -35,6 +35,7 @@ class MosaicBody : public KernelBody {
   std::optional<Dma> dma() override;
   bool resume() override;
   bool finish() override;
+  void listen(exec::ProductListener* listener) override { interpreter_->listen(listener); }
   const exec::BlockTrace& trace() const override { return interpreter_->trace(); }
   const exec::ExecError& error() const override { return interpreter_->error(); }
   const exec::WorkCounts& counts() const override { return interpreter_->counts(); }

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "models/memory/hbm.h"
+#include "models/tpu/core/recorder.h"
 #include "models/tpu/core/tensor_core.h"
 #include "sim/engine/system.h"
 
@@ -49,6 +50,10 @@ class CoreUnit : public sc_core::sc_module {
     core_.set_trace(options.trace, scheduler.clock(), path_, options.trace_start_fs);
   }
 
+  void record_with(CoreRecorder* recorder) {
+    core_.record_with(recorder);
+    for (const auto& engine : engines_) engine->record_with(recorder);
+  }
   TensorCore& core() { return core_; }
   const std::vector<std::unique_ptr<DmaEngine>>& engines() const { return engines_; }
 
@@ -135,6 +140,7 @@ Expected<SimulationResult> simulate(const TpuParams& params, const Program& prog
   for (std::size_t c = 0; c < work.size(); ++c) {
     chip.cores()[c]->start(program, work[c], scheduler, launch, options);
   }
+  if (options.recorder) chip.cores()[options.recorded_core]->record_with(options.recorder);
   engine::SystemRunner runner({&domain});
   Expected<void> done = runner.run([&] { return chip.halted(); });
   if (!done) return fail(done.error());
@@ -145,7 +151,9 @@ Expected<SimulationResult> simulate(const TpuParams& params, const Program& prog
     }
     if (w.windows->failed()) return fail({program.name, 0, 0}, "window " + w.windows->error());
   }
-  return collect(chip, scheduler);
+  SimulationResult result = collect(chip, scheduler);
+  if (options.recorder) options.recorder->finish(result.cycles);
+  return result;
 }
 
 }  // namespace xpusim::tpu

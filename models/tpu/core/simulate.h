@@ -22,6 +22,8 @@ struct SimulationOptions {
   std::uint64_t clock_hz = 0;
   trace::Sink* trace = nullptr;
   std::uint64_t trace_start_fs = 0;
+  CoreRecorder* recorder = nullptr;  ///< of what one core does ...
+  std::uint32_t recorded_core = 0;   ///< ... this one
 };
 
 /// What one core runs: its steps of the grid, and their body (null: nothing is executed).

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "models/tpu/core/dma.h"
+#include "models/tpu/core/recorder.h"
 
 namespace xpusim::tpu {
 
@@ -105,8 +106,8 @@ Cycle TensorCore::tick(Cycle now) {
   if (halted_ || !waiting_.empty()) return kNever;
   if (!started_) {
     started_ = true;
-    activity_.charge(no_line_, Reason::kLaunch, job_.launch_cycles);
-    at_ = job_.launch_cycles;
+    lose(Reason::kLaunch, job_.launch_cycles, CoreRecorder::kNoBundle);
+    if (recorder_) recorder_->begin(at_);
   }
   const Program& program = *job_.program;
   while (true) {
@@ -116,7 +117,9 @@ Cycle TensorCore::tick(Cycle now) {
     if (external && at_ > now) return at_;
     if (external) end_memo();
     if (is_wait(last.op) && !may_pass(last, now)) return kNever;
+    const Cycle before = at_;
     at_ = state_.issue(program, bundle, at_, activity_);
+    if (recorder_) recorder_->issued(before, at_, state_.last_wait(), pc_);
     ++stepped_;
     ++pc_;
     if (info(last.op).slot != Slot::kMisc) continue;
@@ -135,7 +138,7 @@ TensorCore::Next TensorCore::control(const Instruction& i) {
     case Opcode::kLoopBySite:
       return enter_loop(static_cast<std::uint64_t>(std::max<std::int64_t>(0, decision(window))), i);
     case Opcode::kEndLoop:
-      end_loop(i, job_.program->bundles[pc_ - 1].line);
+      end_loop(i);
       return Next::kGoOn;
     case Opcode::kIf:
       if (decision(window) == 0) jump(i.target);
@@ -145,12 +148,14 @@ TensorCore::Next TensorCore::control(const Instruction& i) {
       return Next::kGoOn;
     case Opcode::kGrid:
       if (windows.steps() == 0) jump(i.target);
+      if (recorder_ && windows.steps() > 0) recorder_->step_begins(at_, windows);
       return Next::kGoOn;
     case Opcode::kEndGrid:
       return end_grid(i);
     case Opcode::kFetch:
       return transfer(windows.fetch(window, i.ahead));
     case Opcode::kWriteBack:
+      if (recorder_) recorder_->body_ends(at_);
       return transfer(windows.write_back(window));
     case Opcode::kBody:
       return run_body();
@@ -181,22 +186,21 @@ TensorCore::Next TensorCore::enter_loop(std::uint64_t trips, const Instruction& 
 /// Goes back to the loop's start while trips are left. Once two back edges find the core in the
 /// same state, and the body asks nothing of the outside, every further trip is the same: they are
 /// added.
-void TensorCore::end_loop(const Instruction& i, std::uint32_t line) {
+void TensorCore::end_loop(const Instruction& i) {
   Frame& f = frames_.back();
   if (f.left == 0) {
     frames_.pop_back();
     return;
   }
-  at_ += static_cast<Cycle>(params_.latency.taken_branch);
-  activity_.charge(line, Reason::kTakenBranch, static_cast<Cycle>(params_.latency.taken_branch));
+  lose(Reason::kTakenBranch, at_ + static_cast<Cycle>(params_.latency.taken_branch), pc_ - 1);
   if (leap_ && pure_[f.begin] && f.left > 1) {
     IssueState::Snapshot state = state_.snapshot(at_);
-    if (f.seen && state == f.state) {
-      const std::uint64_t trips = f.left - 1;
+    if (const std::uint64_t trips = f.seen && state == f.state ? trips_to_leap(f) : 0) {
       activity_.add(activity_.since(f.activity), trips);
       at_ += trips * (at_ - f.at);
       state_.restore(state, at_);
-      f.left = 1;
+      f.left -= trips;
+      f.seen = false;
     } else {
       f.seen = true;
       f.at = at_;
@@ -206,6 +210,22 @@ void TensorCore::end_loop(const Instruction& i, std::uint32_t line) {
   }
   --f.left;
   jump(i.target);
+}
+
+/// How many of the trips that are left may be added at once: all but the last, as far as a recorder
+/// need not see them.
+std::uint64_t TensorCore::trips_to_leap(const Frame& f) const {
+  const std::uint64_t all = f.left - 1;
+  if (!recorder_ || recorder_->may_leap(at_, at_ + all * (at_ - f.at))) return all;
+  return at_ < recorder_->first() ? (recorder_->first() - at_) / (at_ - f.at) : 0;
+}
+
+/// Charges the cycles until then to a reason, and to the line of a bundle.
+void TensorCore::lose(Reason reason, Cycle until, std::uint32_t bundle) {
+  const bool none = bundle == CoreRecorder::kNoBundle;
+  activity_.charge(none ? no_line_ : job_.program->bundles[bundle].line, reason, until - at_);
+  if (recorder_) recorder_->span(at_, until, reason, bundle);
+  at_ = until;
 }
 
 /// Half of the engines bring blocks, in turn, the others take them away: each serves one transfer
@@ -233,11 +253,15 @@ TensorCore::Next TensorCore::transfer(std::optional<Descriptor> descriptor) {
                                 window ? job_.windows->name(descriptor->number) : "own copy"));
     if (window) window_begin_[2 * descriptor->number + descriptor->slot] = at_ - 1;
   }
-  const bool write = descriptor->is_write();
+  const std::uint32_t engine = engine_for(descriptor->is_write());
+  if (recorder_) {
+    descriptor->record = recorder_->dma_issued(at_ - 1, *descriptor, engine, *job_.windows);
+    recorder_->look(at_ - 1, *job_.windows);
+  }
   Message m;
   m.kind = kStartDma;
   m.tag = job_.descriptors->add(std::move(*descriptor));
-  dma[engine_for(write)]->send(m, at_ - 1);
+  dma[engine]->send(m, at_ - 1);
   return Next::kGoOn;
 }
 
@@ -275,9 +299,9 @@ bool TensorCore::may_pass(const Instruction& i, Cycle now) {
   const Reason reason = own && !is_stream(i) ? Reason::kSyncWaitSemaphore
                         : input              ? Reason::kSyncWaitInput
                                              : Reason::kSyncWaitOutput;
-  activity_.charge(job_.program->bundles[pc_].line, reason, now - at_);
   slice(fmt::format("wait {}", what), at_, now);
-  at_ = now;
+  if (recorder_) recorder_->waited(at_, now, reason, job_.program->bundles[pc_].line);
+  lose(reason, now, pc_);
   return true;
 }
 
@@ -338,14 +362,17 @@ TensorCore::Next TensorCore::go_on() {
 
 void TensorCore::idle_until(Cycle end) {
   if (end <= at_) return;
-  activity_.charge(no_line_, Reason::kNoStep, end - at_);
-  at_ = end;
+  lose(Reason::kNoStep, end, CoreRecorder::kNoBundle);
 }
 
 Cycle TensorCore::receive(const Message& message, Cycle now) {
   const Descriptor& d = job_.descriptors->at(message.tag);
   const bool window = d.whom == Descriptor::For::kWindow;
   if (window) job_.windows->complete(d);
+  if (recorder_) {
+    recorder_->dma_seen(d.record, now);
+    recorder_->look(now, *job_.windows);
+  }
   if (d.whom == Descriptor::For::kSemaphore) semaphores_[d.number].second += d.bytes;
   if (d.whom == Descriptor::For::kStream) streams_.complete(d);
   if (sink_ && window) {
@@ -361,6 +388,7 @@ Cycle TensorCore::receive(const Message& message, Cycle now) {
 
 TensorCore::Next TensorCore::run_body() {
   body_begin_ = at_ - 1;
+  if (recorder_) recorder_->body_begins(at_);
   std::fill(occurrence_.begin(), occurrence_.end(), 0);
   streams_.begin_step();
   if (!job_.body || job_.body->run(*job_.windows)) return Next::kGoOn;
@@ -369,10 +397,14 @@ TensorCore::Next TensorCore::run_body() {
 }
 
 TensorCore::Next TensorCore::end_grid(const Instruction& i) {
-  if (job_.windows->advance()) {
-    at_ += static_cast<Cycle>(params_.latency.taken_branch);
-    activity_.charge(job_.program->bundles[pc_ - 1].line, Reason::kTakenBranch,
-                     static_cast<Cycle>(params_.latency.taken_branch));
+  const bool goes_on = job_.windows->advance();
+  if (recorder_) {
+    recorder_->body_ends(at_);
+    if (goes_on) recorder_->step_begins(at_, *job_.windows);
+    recorder_->look(at_, *job_.windows);
+  }
+  if (goes_on) {
+    lose(Reason::kTakenBranch, at_ + static_cast<Cycle>(params_.latency.taken_branch), pc_ - 1);
     jump(i.target);
   }
   return Next::kGoOn;

@@ -45,6 +45,7 @@ class TensorCore : public sc_core::sc_module, public engine::Component {
   void start(const CoreJob& job);
   void set_trace(trace::Sink* sink, const engine::Clock& clock, std::string_view path,
                  std::uint64_t offset_fs);
+  void record_with(CoreRecorder* recorder) { recorder_ = recorder; }
 
   Cycle tick(Cycle now) override;
   Cycle receive(const engine::Message& message, Cycle now) override;
@@ -83,7 +84,7 @@ class TensorCore : public sc_core::sc_module, public engine::Component {
   bool is_over(const Instruction& wait);
   bool may_pass(const Instruction& wait, Cycle now);
   Next enter_loop(std::uint64_t trips, const Instruction& i);
-  void end_loop(const Instruction& i, std::uint32_t line);
+  void end_loop(const Instruction& i);
   std::uint32_t engine_for(bool write);
   Next transfer(std::optional<Descriptor> descriptor);
   Next run_body();
@@ -103,6 +104,8 @@ class TensorCore : public sc_core::sc_module, public engine::Component {
   std::int64_t decision(std::uint32_t site);
   void jump(std::int32_t bundle) { pc_ = static_cast<std::uint32_t>(bundle) + 1; }
   void slice(std::string_view what, Cycle begin, Cycle end);
+  void lose(Reason reason, Cycle until, std::uint32_t bundle);
+  std::uint64_t trips_to_leap(const Frame& f) const;
   void find_pure_loops();
   static bool is_external(Opcode op);
   static bool is_wait(Opcode op);
@@ -131,6 +134,7 @@ class TensorCore : public sc_core::sc_module, public engine::Component {
   std::uint64_t stepped_ = 0;
   Cycle body_begin_ = 0;
 
+  CoreRecorder* recorder_ = nullptr;
   trace::Sink* sink_ = nullptr;
   trace::LaneId lane_ = 0;
   std::vector<std::uint64_t> window_begin_;  ///< by window and copy: when its transfer was started

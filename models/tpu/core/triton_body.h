@@ -75,6 +75,7 @@ class TritonWindow : public WindowMap {
   void runs(const BlockIndex& block, std::vector<Run>& out) const override;
   void read(const BlockIndex&, std::span<std::byte>) const override {}
   void write(const BlockIndex&, std::span<const std::byte>) const override {}
+  bool names_blocks() const override { return false; }
 
  private:
   TritonBody& body_;

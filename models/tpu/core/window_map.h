@@ -29,6 +29,8 @@ class WindowMap {
   /// Moves the payload between HBM and the window's buffer (row-major).
   virtual void read(const BlockIndex& block, std::span<std::byte> buffer) const = 0;
   virtual void write(const BlockIndex& block, std::span<const std::byte> buffer) const = 0;
+  /// Whether a BlockIndex is a place that means something to people.
+  virtual bool names_blocks() const { return true; }
   const std::string& error() const { return error_; }
 
  protected:

@@ -1,6 +1,7 @@
 #include "models/tpu/core/windows.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace xpusim::tpu {
@@ -118,6 +119,39 @@ bool WindowSet::advance() {
     w.arriving = std::exchange(w.next_arriving, 0);
   }
   return true;
+}
+
+/// An output's copy is in use from the step that it is written in, an input's once the block is
+/// there.
+CopyState WindowSet::copy_state(std::uint32_t number, std::uint32_t copy) const {
+  using Kind = CopyState::Kind;
+  const Window& w = windows_[number];
+  const bool over = step_ >= steps_, current = copy == w.current && !over;
+  const BlockIndex& block = w.copies[copy].block;
+  if (w.spec.output) {
+    if (w.copies[copy].leaving) return {Kind::kLeaving, block};
+    return current ? CopyState{Kind::kInUse, {}} : CopyState{};
+  }
+  if (w.next == copy) return {w.next_arriving > 0 ? Kind::kFilling : Kind::kReady, block};
+  if (current && w.loaded) return {w.arriving > 0 ? Kind::kFilling : Kind::kInUse, block};
+  return block.empty() ? CopyState{} : CopyState{Kind::kOld, block};
+}
+
+std::string_view name(CopyState::Kind kind) {
+  static constexpr std::array<std::string_view, static_cast<std::size_t>(CopyState::Kind::kCount)>
+      kNames = {"empty", "filling", "ready", "in_use", "old", "leaving"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string_view meaning(CopyState::Kind kind) {
+  static constexpr std::array<std::string_view, static_cast<std::size_t>(CopyState::Kind::kCount)>
+      kMeanings = {"holds nothing that is needed",
+                   "a DMA brings a block",
+                   "holds the block of a later step",
+                   "holds the block of the current step",
+                   "holds a block that no step needs any more",
+                   "a DMA takes its block away"};
+  return kMeanings[static_cast<std::size_t>(kind)];
 }
 
 std::span<std::byte> WindowSet::payload(std::uint32_t w) {

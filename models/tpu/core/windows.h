@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/tpu/core/grid.h"
@@ -16,6 +17,23 @@
 #include "sim/trace/sink.h"
 
 namespace xpusim::tpu {
+
+/// What a copy of a window does.
+struct CopyState {
+  enum class Kind : std::uint8_t {
+    kEmpty,    ///< it has held nothing, or what it held has been taken away
+    kFilling,  ///< a DMA brings a block
+    kReady,    ///< a later step's block is there
+    kInUse,    ///< the current step's block
+    kOld,      ///< a block that no step needs any more
+    kLeaving,  ///< a DMA takes its block away
+    kCount
+  } kind = Kind::kEmpty;
+  BlockIndex block;  ///< kEmpty: none
+  bool operator==(const CopyState&) const = default;
+};
+std::string_view name(CopyState::Kind kind);
+std::string_view meaning(CopyState::Kind kind);
 
 /// What a window set is made of.
 struct WindowSpec {
@@ -51,6 +69,10 @@ class WindowSet {
   void complete(const Descriptor& transfer);
   /// Goes to the next step; false after the last one.
   bool advance();
+
+  std::uint32_t copies(std::uint32_t w) const { return windows_[w].spec.copies; }
+  CopyState copy_state(std::uint32_t w, std::uint32_t copy) const;
+  const WindowSpec& spec(std::uint32_t w) const { return windows_[w].spec; }
 
   /// The copy that the current step computes on.
   std::span<std::byte> payload(std::uint32_t w);

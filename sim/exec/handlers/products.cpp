@@ -78,6 +78,7 @@ Step multiply(Frame& f, const Instruction& in) {
   const ProductOptions options{(in.immediate & kLhsTransposed) != 0,
                                (in.immediate & kRhsTransposed) != 0,
                                (in.immediate & kTensorFloat) != 0};
+  if (f.products) f.products->product(*in.op, *operands[0], *operands[1], options);
   Tile none;
   const bool starts_anew = f.has(in, kUseAccumulator) && f.operand(in, kUseAccumulator).bits == 0;
   if (starts_anew) set_zero(none, out);
