@@ -48,7 +48,7 @@ Pass first_pass(const CoreRecorder& recorder, const Program& program, Cycle from
   }
   if (!pass.multiplies.empty()) {
     const std::int64_t rows = register_rows(pass.multiplies[0].second->element);
-    const auto most = static_cast<std::size_t>(std::max<std::int64_t>(1, most_rows / rows));
+    const auto most = static_cast<std::size_t>((most_rows + rows - 1) / rows);
     if (pass.multiplies.size() > most) pass.multiplies.resize(most);
   }
   return pass;
@@ -131,11 +131,12 @@ class Play {
     return out;
   }
 
-  /// When each row enters.
+  /// When each row enters, of those that are kept.
   void plan_entries() {
+    const auto most = product_.rows().size() / static_cast<std::size_t>(size_);
     for (const auto& [at, i] : pass_.multiplies) {
       for (std::int64_t r = 0; r < register_rows(element_); ++r) {
-        entries_.push_back(at + static_cast<Cycle>(r / lanes_));
+        if (entries_.size() < most) entries_.push_back(at + static_cast<Cycle>(r / lanes_));
       }
     }
   }
@@ -167,8 +168,8 @@ class Play {
   /// The pops of the rows that are shown: those of the pass come first.
   Json pops() const {
     const std::int64_t registers = std::max<std::int64_t>(1, size_ / kLanes);
-    const auto all = static_cast<std::size_t>(static_cast<std::int64_t>(entries_.size()) /
-                                              kSublanes * registers);
+    const auto rows = static_cast<std::int64_t>(entries_.size());
+    const auto all = static_cast<std::size_t>((rows + kSublanes - 1) / kSublanes * registers);
     Json list = Json::array();
     for (std::size_t p = 0; p < std::min(all, pass_.pops.size()); ++p)
       list.push_back(pass_.pops[p]);

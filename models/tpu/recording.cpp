@@ -53,24 +53,24 @@ std::map<std::uint32_t, std::size_t> shown_bundles(const CoreRecorder& recorder)
   return shown;
 }
 
-/// A bundle's instructions by slot: {text, line, slots: [slot of the first, ...]}.
+/// The slot of each kind of instruction that occurs.
+Json operations(const Program& program) {
+  Json slots = Json::object();
+  for (const Instruction& i : program.code) {
+    slots[std::string(info(i.op).name)] = static_cast<int>(info(i.op).slot);
+  }
+  return slots;
+}
+
 Json code(const Program& program, const std::map<std::uint32_t, std::size_t>& shown) {
   Json list = Json::array();
   for (const auto& [number, n] : shown) {
     const Bundle& b = program.bundles[number];
     std::string text;
-    Json slots = Json::array(), ops = Json::array();
     for (std::uint32_t k = 0; k < b.count; ++k) {
-      const Instruction& i = program.code[b.first + k];
-      text += (k ? "; " : "") + print(i);
-      slots.push_back(static_cast<int>(info(i.op).slot));
-      ops.push_back(info(i.op).name);
+      text += (k ? "; " : "") + print(program.code[b.first + k]);
     }
-    list.push_back({{"bundle", number},
-                    {"text", text},
-                    {"line", b.line},
-                    {"slots", std::move(slots)},
-                    {"ops", std::move(ops)}});
+    list.push_back({{"bundle", number}, {"text", text}, {"line", b.line}});
   }
   return list;
 }
@@ -89,27 +89,15 @@ Json spans(const CoreRecorder& recorder, const std::map<std::uint32_t, std::size
 
 Json cycle(const Cycles& c) { return c ? Json(*c) : Json(nullptr); }
 
+/// [number, begin, body, end of the body, index in each dimension of the grid, ...].
 Json steps(const CoreRecorder& recorder) {
   Json list = Json::array();
   for (const auto& s : recorder.steps()) {
-    list.push_back({{"number", s.number},
-                    {"index", s.index},
-                    {"begin", s.begin},
-                    {"body", cycle(s.body)},
-                    {"body_end", cycle(s.body_end)}});
+    Json step = {s.number, s.begin, cycle(s.body), cycle(s.body_end)};
+    for (const std::int64_t index : s.index) step.push_back(index);
+    list.push_back(std::move(step));
   }
   return list;
-}
-
-const char* whom(Descriptor::For f) {
-  switch (f) {
-    case Descriptor::For::kWindow:
-      return "window";
-    case Descriptor::For::kSemaphore:
-      return "semaphore";
-    default:
-      return "stream";
-  }
 }
 
 /// Where a block lies in the grid of blocks; [] where it has no such place.
@@ -117,20 +105,24 @@ Json block(const WindowSet& set, std::uint32_t window, const BlockIndex& index) 
   return set.spec(window).map->names_blocks() ? Json(index) : Json::array();
 }
 
+/// Of each: the number of its window (those of streams come after those of the grid's windows, -1:
+/// a copy that the kernel started itself), its copy, the engine, whether it writes, bytes, pieces,
+/// the block, and the cycles [issued, taken by the engine, begun, last request, done, seen].
 Json dmas(const CoreRecorder& recorder, const WindowSet& set) {
   Json list = Json::array();
   for (const auto& d : recorder.dmas()) {
     const bool window = d.whom == Descriptor::For::kWindow;
-    list.push_back({{"for", whom(d.whom)},
-                    {"number", d.number},
-                    {"copy", d.slot},
-                    {"block", window ? block(set, d.number, d.block) : Json::array()},
-                    {"engine", d.engine},
-                    {"write", d.write},
-                    {"bytes", d.bytes},
-                    {"runs", d.runs},
-                    {"at", Json::array({cycle(d.issued), cycle(d.taken), cycle(d.begun),
-                                        cycle(d.sent), cycle(d.done), cycle(d.seen)})}});
+    const bool stream = d.whom == Descriptor::For::kStream;
+    const auto number = static_cast<std::int64_t>(d.number);
+    Json place = window   ? block(set, d.number, d.block)
+                 : stream ? Json::array({d.slot})
+                          : Json::array();
+    list.push_back(Json::array({window   ? number
+                                : stream ? number + static_cast<std::int64_t>(set.size())
+                                         : -1,
+                                d.engine, d.write, d.bytes, d.runs, std::move(place),
+                                Json::array({cycle(d.issued), cycle(d.taken), cycle(d.begun),
+                                             cycle(d.sent), cycle(d.done), cycle(d.seen)})}));
   }
   return list;
 }
@@ -143,27 +135,46 @@ Json waits(const CoreRecorder& recorder) {
   return list;
 }
 
-Json windows(const CoreRecorder& recorder, const Recorded& of) {
-  const WindowSet& set = *of.launch.cores[of.core].windows;
+/// What a copy held, as [cycle, state, block, ...]; `set`: of a window of the grid.
+Json copy_spans(const std::vector<CoreRecorder::CopySpan>& spans, Cycle end, const WindowSet* set,
+                std::uint32_t window) {
   Json list = Json::array();
-  for (std::uint32_t w = 0; w < set.size(); ++w) {
+  for (const auto& s : spans) {
+    if (s.from >= end) break;
+    list.push_back(s.from);
+    list.push_back(static_cast<int>(s.state.kind));
+    list.push_back(set ? block(*set, window, s.state.block) : Json(s.state.block));
+  }
+  return list;
+}
+
+/// The grid's windows, then the buffers of streams.
+Json windows(const CoreRecorder& recorder, const Recorded& of) {
+  const PreparedLaunch::Core& core = of.launch.cores[of.core];
+  const auto entry = [&](const Buffer& buffer, bool output, Json copies) {
+    return Json{{"name", buffer.name},
+                {"output", output},
+                {"bytes", buffer.bytes},
+                {"copies", std::move(copies)}};
+  };
+  Json list = Json::array();
+  for (std::uint32_t w = 0; w < recorder.copies().size(); ++w) {
     Json copies = Json::array();
-    for (std::uint32_t c = 0; c < set.copies(w); ++c) {
-      Json states = Json::array();
-      if (w < recorder.copies().size()) {
-        for (const auto& s : recorder.copies()[w][c]) {
-          if (s.from >= recorder.events_end()) break;
-          states.push_back(s.from);
-          states.push_back(static_cast<int>(s.state.kind));
-          states.push_back(block(set, w, s.state.block));
-        }
-      }
-      copies.push_back(std::move(states));
+    for (const auto& spans : recorder.copies()[w]) {
+      copies.push_back(copy_spans(spans, recorder.events_end(), core.windows.get(), w));
     }
-    list.push_back({{"name", set.name(w)},
-                    {"output", set.spec(w).output},
-                    {"bytes", of.launch.program.buffers[w].bytes},
-                    {"copies", std::move(copies)}});
+    list.push_back(
+        entry(of.launch.program.buffers[w], core.windows->spec(w).output, std::move(copies)));
+  }
+  for (std::uint32_t s = 0; s < recorder.stream_copies().size(); ++s) {
+    Json copies = Json::array();
+    for (const auto& spans : recorder.stream_copies()[s]) {
+      copies.push_back(copy_spans(spans, recorder.events_end(), nullptr, 0));
+    }
+    const std::uint16_t buffer = core.body->stream_buffer(s);
+    if (buffer == kNoBuffer) continue;
+    list.push_back(entry(of.launch.program.buffers[buffer], core.body->stream_is_output(s),
+                         std::move(copies)));
   }
   return list;
 }
@@ -188,6 +199,7 @@ std::string to_json(const CoreRecorder& recorder, const Recorded& of) {
       {"bundles",
        {{"all", program.bundles.size()},
         {"lanes", lanes(of.params.core.slots)},
+        {"operations", operations(program)},
         {"spans", spans(recorder, shown)}}},
       {"dma",
        {{"from", recorder.events_from()},

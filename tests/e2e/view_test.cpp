@@ -187,8 +187,9 @@ TEST(View, TheCyclesOfATpusCoreAreItsLedger) {
 
 TEST(View, TheDmasOfATpusCoreMoveWhatTheCountersSay) {
   const json& dma = product()["recording"]["dma"];
-  EXPECT_EQ(sum_of(dma["transfers"], "bytes"),
-            product()["report"]["counters"]["dma_bytes"].get<std::uint64_t>());
+  std::uint64_t bytes = 0;
+  for (const auto& t : dma["transfers"]) bytes += t[3].get<std::uint64_t>();
+  EXPECT_EQ(bytes, product()["report"]["counters"]["dma_bytes"].get<std::uint64_t>());
   EXPECT_EQ(dma["steps"].size(), 512u);
   EXPECT_EQ(dma["windows"].size(), 3u);
   for (const auto& w : dma["windows"]) EXPECT_EQ(w["copies"].size(), 2u);

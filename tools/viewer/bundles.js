@@ -67,7 +67,8 @@ const SLOT_LANES = (() => {
     const used = {};
     code.issued = 0;
     code.texts = code.text.split('; ');
-    code.lanes = code.slots.map(s => firsts[s] + (used[s] = (used[s] ?? -1) + 1));
+    code.ops = code.texts.map(text => text.replace(/^\S+ = /, '').match(/^[^ :]+/)[0]);
+    code.lanes = code.ops.map(op => REC.bundles.operations[op]).map(s => firsts[s] + (used[s] = (used[s] ?? -1) + 1));
     code.classes = code.ops.map((op, k) => OP_CLASSES.indexOf(opClass(op, lanes[code.lanes[k]].slot)));
   }
   for (const s of BUNDLE_SPANS) {
@@ -84,7 +85,7 @@ const CORE_ROW = 20, SLOTS_TOP = AXIS + 14;  // pixels: height of the core's own
 
 function buildBundles(panel) {
   const time = bundles.time = new Timeline({
-    tab: 'bundles', first: FIRST, end: END, label: 96, title: 'What each slot of the core did in each cycle',
+    tab: 'bundles', first: FIRST, end: END, start: stepsFrom(FIRST, END, 2, 1500), label: 96, title: 'What each slot of the core did in each cycle',
     help: [', click and ', make('kbd', {}, '['), make('kbd', {}, ']'), ' to step through bundles and waits.'],
     draw: drawBundles, overview: drawBundlesOverview,
     hover: (cycle, y) => describeBundle(cycle, laneAt(y)), leave: () => describeBundle(chosenCycle(), null),
@@ -131,7 +132,7 @@ function drawBundles(width, room) {
   shadeWaits(c, height);
   time.row(c, BUNDLE_SPANS, SLOTS_TOP, CORE_ROW, paints, row);
   drawSlots(c, SLOTS_TOP + CORE_ROW + 4);
-  drawSteps(c, time, height);
+  drawSteps(c, time, height, true);
   const at = chosenCycle();
   if (at !== null && at >= FIRST && at < END) {
     const s = BUNDLE_SPANS[spanAt(BUNDLE_SPANS, at)];
@@ -190,27 +191,35 @@ function drawUse(c, spans, top, height, paints) {
   c.globalAlpha = 1;
 }
 
-/// Where grid steps begin.
-function drawSteps(c, time, height) {
-  let free = 0;
-  for (const s of REC.dma.steps) {
-    if (s.begin < time.from || s.begin >= time.until) continue;
+/// Where grid steps begin: lines, unless there are too many, and names where there is room.
+function drawSteps(c, time, height, named) {
+  const shown = REC.dma.steps.filter(s => s.begin >= time.from && s.begin < time.until);
+  if (shown.length * 14 > time.pixels) return;
+  c.strokeStyle = c.fillStyle = css('--accent');
+  c.lineWidth = 1;
+  c.setLineDash([4, 3]);
+  for (const s of shown) {
     const x = Math.round(time.x(s.begin)) + 0.5;
-    if (x < free - 60) continue;
-    c.strokeStyle = css('--accent');
-    c.lineWidth = 1;
-    c.setLineDash([4, 3]);
     c.beginPath();
-    c.moveTo(x, AXIS);
+    c.moveTo(x, named ? AXIS + 12 : AXIS);
     c.lineTo(x, height);
     c.stroke();
-    c.setLineDash([]);
-    const text = stepName(s);
-    if (x < free || x + 60 > time.label + time.pixels) continue;
-    c.fillStyle = css('--accent');
-    c.fillText(text, x + 3, AXIS + 6);
-    free = x + c.measureText(text).width + 12;
   }
+  c.setLineDash([]);
+  let free = 0;
+  for (const s of named ? shown : []) {
+    const x = time.x(s.begin), width = c.measureText(stepName(s)).width;
+    if (x < free || x + width > time.label + time.pixels) continue;
+    c.fillText(stepName(s), x + 2, AXIS + 6);
+    free = x + width + 12;
+  }
+}
+
+/// What is in view first: some grid steps from a cycle on, and at least so many cycles.
+function stepsFrom(first, end, steps, least) {
+  const begins = REC.dma.steps.map(s => s.begin).filter(t => t >= first);
+  const until = begins.length > steps ? begins[steps] : end;
+  return [first, Math.min(end, Math.max(until, first + least))];
 }
 const stepName = s => `step ${s.number}` + (s.index.length > 1 ? ` (${s.index.join(', ')})` : '');
 function stepAt(cycle) {

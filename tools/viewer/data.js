@@ -34,6 +34,12 @@ function make(tag, attributes = {}, ...children) {
   return e;
 }
 
+if (REC.dma) {
+  REC.dma.steps = REC.dma.steps.map(([number, begin, body, bodyEnd, ...index]) => ({number, begin, body, bodyEnd, index}));
+  REC.dma.transfers = REC.dma.transfers.map(([number, engine, write, bytes, runs, block, at]) =>
+    ({number, engine, write, bytes, runs, block, at}));
+}
+
 /// "kernels.py:52" of "/home/me/kernels.py:52", unless two files have that name.
 const FILES = [...new Set(REC.lines.map(l => l.file))];
 const baseName = file => file.slice(file.lastIndexOf('/') + 1);

@@ -4,6 +4,7 @@
 const DMA = REC.dma;
 const COPY_STATES = DMA ? DMA.states.map(s => s.name) : [];
 const CORE_STATES = ['body', 'sync_wait_input', 'sync_wait_output', 'sync_wait_semaphore'];
+const CORE_TEXTS = ['computes', 'waits for input', 'waits for output to leave', 'waits for its own DMA'];
 const WINDOW_HUES = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#56b4e9', '#e69f00', '#7b3fa0', '#6f7682'];
 const windowHue = n => WINDOW_HUES[n % WINDOW_HUES.length];
 const blockName = block => block.length ? `(${block.join(',')})` : '';
@@ -20,7 +21,7 @@ function coreLanes() {
     state: s.number % 2, step: s}));
   const core = [];
   for (const s of DMA.steps)
-    if (s.body !== null) core.push({from: s.body, until: s.body_end ?? DMA.end, state: CORE_STATES.indexOf('body'), step: s});
+    if (s.body !== null) core.push({from: s.body, until: s.bodyEnd ?? DMA.end, state: CORE_STATES.indexOf('body'), step: s});
   for (const [from, until, reason, line] of DMA.waits)
     core.push({from, until, state: CORE_STATES.indexOf(STATES[reason].name), line});
   core.sort((a, b) => a.from - b.from);
@@ -80,7 +81,7 @@ const DMA_GROUPS = {core: 'the core', windows: 'windows in VMEM', engines: 'DMA 
 
 function buildDma(panel) {
   dma.time = new Timeline({
-    tab: 'dma', first: DMA.from, end: DMA.end, label: 104, keys: ['since', 'to'],
+    tab: 'dma', first: DMA.from, end: DMA.end, start: stepsFrom(firstEvent(), DMA.end, 8, 2000), label: 104, keys: ['since', 'to'],
     title: 'DMAs and windows over the run', help: [', click to keep what is pointed at.'],
     draw: drawDma, overview: drawDmaOverview,
     hover: (cycle, y) => describeDma(cycle, y), leave: () => describeDma(...dma.kept || [null, null]),
@@ -88,6 +89,12 @@ function buildDma(panel) {
     keymap: {'Escape': () => { dma.kept = null; showDma(); }},
   });
   dma.time.build(panel);
+}
+
+/// The first step of the cycles that the bundles are kept of.
+function firstEvent() {
+  const step = DMA.steps.find(s => s.begin >= FIRST);
+  return Math.max(DMA.from, (step ? step.begin : FIRST) - 100);
 }
 
 function showDma() {
@@ -120,7 +127,7 @@ function drawDma(width, room) {
     drawDmaLane(c, lane, top, h);
     top += dma.rowHeight;
   }
-  drawStepLines(c, height);
+  drawSteps(c, time, height, false);
   drawDmaLegend();
 }
 
@@ -137,7 +144,7 @@ function drawDmaLane(c, lane, top, h) {
   const names = lane.kind === 'core' ? CORE_STATES : COPY_STATES;
   const text = s => {
     const ink = inkOf(names[s.state]);
-    if (lane.kind === 'core') return [names[s.state] === 'body' ? 'computes' : names[s.state], ...ink];
+    if (lane.kind === 'core') return [CORE_TEXTS[s.state], ...ink];
     return names[s.state] === 'empty' ? null : [`${blockName(s.block)} ${names[s.state].replace('_', ' ')}`.trim(), ...ink];
   };
   time.row(c, lane.spans, top, h, fills(c, names), {text});
@@ -166,28 +173,8 @@ function drawTransfer(c, t, top, h) {
   c.fillText(`${t.write ? '↑' : '↓'} ${transferName(t)} ${bytes(t.bytes)}`, x + 4, top + h / 2 + 0.5);
   c.restore();
 }
-const transferHue = t => t.for === 'window' ? windowHue(t.number) : '#6f7682';
-function transferName(t) {
-  if (t.for === 'window') return `${DMA.windows[t.number].name} ${blockName(t.block)}`.trim();
-  return t.for === 'stream' ? `loop's copy ${t.number}.${t.copy}` : 'the kernel\'s own copy';
-}
-
-function drawStepLines(c, height) {
-  const time = dma.time;
-  let free = 0;
-  c.strokeStyle = css('--accent');
-  c.setLineDash([3, 4]);
-  for (const s of DMA.steps) {
-    const x = Math.round(time.x(s.begin)) + 0.5;
-    if (s.begin < time.from || s.begin >= time.until || x < free) continue;
-    free = x + 8;
-    c.beginPath();
-    c.moveTo(x, AXIS);
-    c.lineTo(x, height);
-    c.stroke();
-  }
-  c.setLineDash([]);
-}
+const transferHue = t => t.number >= 0 ? windowHue(t.number) : '#6f7682';
+const transferName = t => t.number < 0 ? 'the kernel\'s own copy' : `${DMA.windows[t.number].name} ${blockName(t.block)}`.trim();
 
 function drawDmaOverview(c, pixels, height) {
   c.fillText('the core', 6, 17);
@@ -226,7 +213,7 @@ function describeDma(cycle, y) {
   if (lane.kind === 'transfer') return detail.replaceChildren(...transferFacts(s.transfer));
   if (lane.kind === 'step')
     return detail.replaceChildren(...facts([stepName(s.step)], `of ${number(DMA.grid_steps)} steps`, [length, took,
-      ['computes', s.step.body === null ? '-' : cyclesOf({from: s.step.body, until: s.step.body_end ?? DMA.end})]]));
+      ['computes', s.step.body === null ? '-' : cyclesOf({from: s.step.body, until: s.step.bodyEnd ?? DMA.end})]]));
   if (lane.kind === 'core') {
     const name = CORE_STATES[s.state], more = s.step ? [['grid step', stepName(s.step)]] : [lineFact(lineName(s.line))];
     return detail.replaceChildren(...facts([swatch(name), ' ', name === 'body' ? 'computes' : name],

@@ -2,7 +2,7 @@
 // cycle by cycle.
 
 const MXU = REC.matrix && !REC.matrix.missing ? REC.matrix : null;
-const SKEW = 24;  // cycles of rows that are about to enter, and of results that have left, that are drawn
+const SKEW = 16;  // cycles of rows that are about to enter, and of results that have left, that are drawn
 const MXU_SHOWS = {sums: 'sums', activations: 'activations', weights: 'weights', rows: 'rows'};
 const mxu = {playing: null, speed: 1};
 
@@ -31,7 +31,7 @@ function buildMatrix(panel) {
   mxu.shows = Object.entries(MXU_SHOWS).map(([key, text]) =>
     make('button', {'data-key': key, onclick: () => choose({show: key === 'sums' ? undefined : key})}, text));
   const bar = make('div', {class: 'bar'},
-    button('⏮', 'to the first cycle (Home)', () => goToCycle(0)), button('◀', 'a cycle back (←)', () => stepMatrix(-1)),
+    button('|◀', 'to the first cycle (Home)', () => goToCycle(0)), button('◀', 'a cycle back (←)', () => stepMatrix(-1)),
     mxu.play, button('▶|', 'a cycle on (→)', () => stepMatrix(1)),
     make('select', {'aria-label': 'speed', onchange: e => { mxu.speed = +e.target.value; }},
       ...[[1, '1 x'], [4, '4 x'], [16, '16 x']].map(([value, text]) => make('option', {value}, text))),
@@ -52,7 +52,7 @@ function matrixStory() {
   const rows = MXU.entries.length, s = MXU.size;
   return `Matrix unit ${MXU.unit} of ${MXU.units}, ${s} x ${s} elements, at the first product of grid step ${MXU.step} ` +
     `(${MXU.rows} x ${MXU.depth} times ${MXU.depth} x ${MXU.columns}): its first weights, ${Math.min(s, MXU.depth)} x ` +
-    `${Math.min(s, MXU.columns)} of these, and the first ${Math.min(rows, MXU.rows)} rows that go over them, ${MXU.lanes} a cycle. ` +
+    `${Math.min(s, MXU.columns)} of these, and the first ${Math.min(rows, MXU.rows)} of ${MXU.rows} rows that go over them, ${MXU.lanes} a cycle. ` +
     'An element takes a number of the row from its left neighbour and a sum from the one above, adds number x weight, and ' +
     'passes both on.';
 }
@@ -147,13 +147,15 @@ const rowColour = row => laneColour(row * 7 % 32).match(/\d+/g).map(Number);
 function drawArray(t) {
   const size = MXU.size, width = mxu.room.clientWidth, room = mxu.room.clientHeight;
   if (!width) return;
-  mxu.cell = Math.max(2, Math.floor(Math.min((width - 60) / (size + SKEW + 4), (room - 44) / (size + SKEW + 2))));
-  [mxu.left, mxu.top] = [20 + (SKEW + 1) * mxu.cell, 22];
-  const c = sized(mxu.canvas, width, Math.max(room - 4, mxu.top + (size + SKEW + 2) * mxu.cell + 20));
+  mxu.cell = Math.max(1, Math.min(40, (width - 200) / (size + SKEW + 4), (room - 26) / (size + SKEW + 2)));
+  if (mxu.cell > 6) mxu.cell = Math.floor(mxu.cell);
+  [mxu.left, mxu.top] = [84 + (SKEW + 1) * mxu.cell, 20];
+  const c = sized(mxu.canvas, width, Math.max(room - 4, mxu.top + (size + SKEW + 2) * mxu.cell));
   const rowsOn = diagonals(t), cell = mxu.cell, gap = cell > 5 ? 1 : 0;
   const box = (x, y, colour) => {
     c.fillStyle = colour ? `rgb(${colour})` : css('--empty');
-    c.fillRect(mxu.left + x * cell, mxu.top + y * cell, cell - gap, cell - gap);
+    const [x0, y0] = [Math.round(mxu.left + x * cell), Math.round(mxu.top + y * cell)];
+    c.fillRect(x0, y0, Math.round(mxu.left + (x + 1) * cell) - x0 - gap, Math.round(mxu.top + (y + 1) * cell) - y0 - gap);
   };
   const loadedRows = [...Array(size).keys()].map(k => isLoaded(t, k, 0)), byColumn = MXU.pushes[0].columns;
   const loadedColumns = byColumn ? [...Array(size).keys()].map(n => isLoaded(t, 0, n)) : null;
@@ -177,9 +179,10 @@ function drawArray(t) {
   const [k0, n0, many] = lensPlace([k, n]);
   c.strokeRect(mxu.left + n0 * cell - 1, mxu.top + k0 * cell - 1, many * cell + 2, many * cell + 2);
   c.fillStyle = css('--soft');
-  c.fillText('columns of the weights →', mxu.left, mxu.top - 8);
-  c.fillText('rows enter →', 4, mxu.top - 8);
-  c.fillText('results leave ↓', mxu.left + size * cell + 8, mxu.top + (size + 6) * cell);
+  c.textBaseline = 'middle';
+  c.fillText('the array: a row of elements for each row of the weights', mxu.left, mxu.top - 9);
+  c.fillText('rows enter →', 4, mxu.top + size * cell / 2);
+  c.fillText('results leave ↓', 4, mxu.top + (size + SKEW / 2) * cell);
 }
 
 /// The elements that the lens shows: the first row and column, and how many.
@@ -252,7 +255,7 @@ function describeMatrix([k, n]) {
   const entered = MXU.entries.filter(e => e <= at).length, pushed = MXU.pushes.filter(p => p.ready <= at).length;
   const phase = pushed < MXU.pushes.length ? 'weights come' : !entered ? 'waits for rows'
     : entered < MXU.entries.length ? (rowsOn[2 * MXU.size - 2] ? 'rows stream' : 'fills')
-    : on.size ? 'drains' : 'empty';
+    : !on.size ? 'empty' : MXU.rows > MXU.entries.length ? 'the last rows kept pass through' : 'drains';
   const list = [['pushed', `${pushed} of ${MXU.pushes.length} registers of weights`],
     ['rows', `${entered} of ${MXU.entries.length} have begun to enter; ${on.size} inside`],
     ['busy', `${number(busy)} of ${number(MXU.size * MXU.size)} elements (${percent(busy / MXU.size / MXU.size)})`],

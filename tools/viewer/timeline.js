@@ -34,13 +34,14 @@ function spansOf(list, from) {
   return spans;
 }
 
-/// Options: tab; first, end: its cycles; keys: of the address, for the part in view; label: pixels
-/// left of the lanes; title: of the canvas; help: nodes; draw(c, width, room): draws all and gives
+/// Options: tab; first, end: its cycles; start: [from, until] that are in view first (all); keys: of
+/// the address, for the part in view; label: pixels left of the lanes; title: of the canvas; help: nodes; draw(c, width, room): draws all and gives
 /// the height; overview(c, width, height); hover(cycle, y), click(cycle, y), leave(); keymap.
 class Timeline {
   constructor(options) {
     Object.assign(this, {label: 78, keys: ['from', 'until'], keymap: {}}, options);
-    [this.from, this.until] = [this.first, this.end];
+    this.start ||= [this.first, this.end];
+    [this.from, this.until] = this.start;
   }
 
   build(panel) {
@@ -68,8 +69,8 @@ class Timeline {
   /// Takes the part in view from the address, and draws it.
   read() {
     const [from, until] = this.keys;
-    this.from = Math.max(this.first, Math.min(this.end - 1, chosenNumber(from, this.first)));
-    this.until = Math.max(this.from + 1, Math.min(this.end, chosenNumber(until, this.end)));
+    this.from = Math.max(this.first, Math.min(this.end - 1, chosenNumber(from, this.start[0])));
+    this.until = Math.max(this.from + 1, Math.min(this.end, chosenNumber(until, this.start[1])));
   }
   show() {
     const width = this.scroller.clientWidth;
@@ -90,8 +91,8 @@ class Timeline {
     const whole = this.end - this.first;
     const length = Math.max(Math.min(12, whole), Math.min(whole, Math.round(until - from)));
     from = Math.max(this.first, Math.min(this.end - length, Math.round(from)));
-    const all = length >= whole;
-    choose({[this.keys[0]]: all ? undefined : from, [this.keys[1]]: all ? undefined : from + length});
+    const first = from === this.start[0] && from + length === this.start[1];
+    choose({[this.keys[0]]: first ? undefined : from, [this.keys[1]]: first ? undefined : from + length});
   }
   zoom(factor, at = (this.from + this.until) / 2) {
     this.set(at - (at - this.from) * factor, at + (this.until - at) * factor);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/tpu/core/windows.h"
+#include "models/tpu/program/program.h"
 #include "sim/exec/interpreter.h"
 
 namespace xpusim::exec {
@@ -41,6 +42,8 @@ class KernelBody {
   virtual std::uint32_t stream_count(std::uint32_t) { return 0; }
   virtual void stream_runs(std::uint32_t, std::uint32_t, std::vector<Run>&) {}
   virtual bool stream_is_output(std::uint32_t) const { return false; }
+  /// The buffer of the program that it goes to or comes from.
+  virtual std::uint16_t stream_buffer(std::uint32_t) const { return kNoBuffer; }
   /// Tells of the steps' products from now on, where it executes a step when that begins.
   virtual void listen(exec::ProductListener*) {}
   virtual const exec::BlockTrace& trace() const = 0;

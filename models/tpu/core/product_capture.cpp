@@ -7,7 +7,7 @@
 namespace xpusim::tpu {
 namespace {
 
-constexpr std::int64_t kMostValues = 400'000;  ///< partial sums, over all rows
+constexpr std::int64_t kMostValues = 524'288;  ///< partial sums, over all rows
 
 }  // namespace
 

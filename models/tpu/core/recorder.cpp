@@ -47,13 +47,8 @@ bool CoreRecorder::keeps(Cycle at) {
     }
     while (!waits_.empty() && waits_.front().until < from) waits_.pop_front();
     while (steps_.size() > 1 && steps_[1].begin <= from) steps_.pop_front();
-    for (auto& window : copies_) {
-      for (auto& copy : window) {
-        const auto later = std::find_if(copy.begin(), copy.end(),
-                                        [&](const CopySpan& s) { return s.from > from; });
-        if (later - copy.begin() > 1) copy.erase(copy.begin(), later - 1);
-      }
-    }
+    forget(copies_, from);
+    forget(stream_copies_, from);
     events_from_ = from;
   }
   return true;
@@ -85,13 +80,40 @@ void CoreRecorder::look(Cycle at, const WindowSet& windows) {
   for (std::uint32_t w = 0; w < windows.size(); ++w) {
     copies_[w].resize(windows.copies(w));
     for (std::uint32_t c = 0; c < windows.copies(w); ++c) {
-      auto& spans = copies_[w][c];
-      CopyState state = windows.copy_state(w, c);
-      if (spans.empty()) {
-        spans.push_back({0, {}});
-      }
-      if (spans.back().state == state) continue;
-      spans.push_back({std::max(at, spans.back().from), std::move(state)});
+      add(copies_[w][c], at, windows.copy_state(w, c));
+    }
+  }
+}
+
+void CoreRecorder::look_at_stream(Cycle at, const StreamTransfer& t, CopyState::Kind kind) {
+  if (events_end_ != ~Cycle{0}) return;
+  if (stream_copies_.size() <= t.stream) stream_copies_.resize(t.stream + 1);
+  auto& copies = stream_copies_[t.stream];
+  copies.resize(t.copies);
+  if (kind == CopyState::Kind::kInUse) {
+    for (auto& spans : copies) {  // what the trip before used is read
+      if (spans.empty() || spans.back().state.kind != kind) continue;
+      add(spans, at, {CopyState::Kind::kOld, spans.back().state.block});
+    }
+  }
+  CopyState state{kind, {}};
+  if (kind != CopyState::Kind::kEmpty) state.block.push_back(t.transfer);
+  add(copies[t.transfer % t.copies], at, std::move(state));
+}
+
+void CoreRecorder::add(std::vector<CopySpan>& spans, Cycle at, CopyState state) {
+  if (spans.empty()) spans.push_back({0, {}});
+  if (spans.back().state == state) return;
+  spans.push_back({std::max(at, spans.back().from), std::move(state)});
+}
+
+/// Drops what the copies did before, but for what they did at `from`.
+void CoreRecorder::forget(Copies& copies, Cycle from) {
+  for (auto& window : copies) {
+    for (auto& spans : window) {
+      const auto later = std::find_if(spans.begin(), spans.end(),
+                                      [&](const CopySpan& s) { return s.from > from; });
+      if (later - spans.begin() > 1) spans.erase(spans.begin(), later - 1);
     }
   }
 }

@@ -22,8 +22,8 @@ class CoreRecorder {
   struct Window {
     std::optional<Cycle> first;  ///< absent: the first bundle's
     Cycle cycles = 20'000;
-    std::size_t most_spans = 60'000;   ///< then the window ends
-    std::size_t most_events = 10'000;  ///< DMAs and steps: older ones make way for the window's
+    std::size_t most_spans = 60'000;  ///< then the window ends
+    std::size_t most_events = 6'000;  ///< DMAs and steps: older ones make way for the window's
   };
   explicit CoreRecorder(const Window& window) : window_(window), end_(window.cycles) {}
 
@@ -49,6 +49,13 @@ class CoreRecorder {
   void waited(Cycle from, Cycle until, Reason reason, std::uint32_t line);
   /// Notes which copies of windows hold or do something else than before.
   void look(Cycle at, const WindowSet& windows);
+
+  /// One of a stream's transfers, and how many copies its buffer has.
+  struct StreamTransfer {
+    std::uint32_t stream = 0, transfer = 0, copies = 1;
+  };
+  /// The copy of a stream's buffer that holds this transfer's block now does this.
+  void look_at_stream(Cycle at, const StreamTransfer& t, CopyState::Kind kind);
 
   // What it and the engines tell of a DMA; `number` is what `dma_issued` gave (0: none is kept).
   std::uint32_t dma_issued(Cycle at, const Descriptor& d, std::uint32_t engine,
@@ -93,7 +100,9 @@ class CoreRecorder {
   const std::deque<Step>& steps() const { return steps_; }
   const std::deque<Dma>& dmas() const { return dmas_; }
   const std::deque<DmaWait>& waits() const { return waits_; }
-  const std::vector<std::vector<std::vector<CopySpan>>>& copies() const { return copies_; }
+  using Copies = std::vector<std::vector<std::vector<CopySpan>>>;  ///< [window or stream][copy]
+  const Copies& copies() const { return copies_; }
+  const Copies& stream_copies() const { return stream_copies_; }
   /// The cycles that steps, DMAs and copies are kept of.
   Cycle events_from() const { return events_from_; }
   Cycle events_end() const { return events_end_; }
@@ -101,6 +110,8 @@ class CoreRecorder {
  private:
   Dma* dma(std::uint32_t number);
   bool keeps(Cycle at);
+  static void add(std::vector<CopySpan>& spans, Cycle at, CopyState state);
+  static void forget(Copies& copies, Cycle from);
   std::size_t events() const { return steps_.size() + dmas_.size() + waits_.size(); }
 
   Window window_;
@@ -109,8 +120,8 @@ class CoreRecorder {
   std::deque<Step> steps_;
   std::deque<Dma> dmas_;
   std::deque<DmaWait> waits_;
-  std::uint32_t dropped_ = 0;                               ///< DMAs before the first kept
-  std::vector<std::vector<std::vector<CopySpan>>> copies_;  ///< [window][copy]
+  std::uint32_t dropped_ = 0;  ///< DMAs before the first kept
+  Copies copies_, stream_copies_;
   Cycle events_from_ = 0, events_end_ = ~Cycle{0};
 };
 

@@ -21,6 +21,10 @@ class Streams {
   /// Whether a wait is over: the next transfer of an input is there; at most `ahead` of an output
   /// are under way.
   bool is_over(std::uint32_t stream, std::uint32_t ahead, const KernelBody& body) const;
+  /// How many of a stream's waits are over.
+  std::uint32_t passed(std::uint32_t stream) const {
+    return stream < streams_.size() ? streams_[stream].passed : 0;
+  }
   /// The core goes on past a wait.
   void pass(std::uint32_t stream);
   void complete(const Descriptor& transfer);

@@ -104,6 +104,7 @@ class TensorCore : public sc_core::sc_module, public engine::Component {
   std::int64_t decision(std::uint32_t site);
   void jump(std::int32_t bundle) { pc_ = static_cast<std::uint32_t>(bundle) + 1; }
   void slice(std::string_view what, Cycle begin, Cycle end);
+  void look_at_stream(const Descriptor& transfer, CopyState::Kind kind, Cycle at);
   void lose(Reason reason, Cycle until, std::uint32_t bundle);
   std::uint64_t trips_to_leap(const Frame& f) const;
   void find_pure_loops();

@@ -26,6 +26,9 @@ class TritonBody : public KernelBody {
   std::uint32_t stream_count(std::uint32_t stream) override;
   void stream_runs(std::uint32_t stream, std::uint32_t n, std::vector<Run>& out) override;
   bool stream_is_output(std::uint32_t stream) const override { return streams_[stream].output; }
+  std::uint16_t stream_buffer(std::uint32_t stream) const override {
+    return streams_[stream].buffer;
+  }
   const exec::BlockTrace& trace() const override { return steps_[current_].trace; }
   const exec::ExecError& error() const override { return interpreter_->error(); }
   const exec::WorkCounts& counts() const override { return interpreter_->counts(); }
