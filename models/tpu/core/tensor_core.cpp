@@ -10,7 +10,6 @@
 namespace xpusim::tpu {
 
 using engine::kNever;
-using engine::Message;
 
 TensorCore::TensorCore(const sc_core::sc_module_name& name, const CoreParams& params,
                        std::uint32_t engines, bool leap)
