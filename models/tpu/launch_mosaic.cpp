@@ -131,6 +131,7 @@ class MosaicBinder {
     spec.name = plan_.program.buffers[w.buffer].name;
     spec.output = w.output;
     spec.copies = static_cast<std::uint32_t>(plan_.program.buffers[w.buffer].copies);
+    spec.bytes = plan_.program.buffers[w.buffer].bytes;
     const exec::Allocation* t = tensor(w.operand, memref);
     if (!t) return spec;
     spec.tensor = t->address;

@@ -18,6 +18,7 @@ std::vector<WindowSpec> windows_of(const KernelPlan& plan, const exec::Launch& l
     spec.name = plan.program.buffers[w.buffer].name;
     spec.output = w.output;
     spec.copies = static_cast<std::uint32_t>(plan.program.buffers[w.buffer].copies);
+    spec.bytes = plan.program.buffers[w.buffer].bytes;
     if (const auto* t = memory.find(static_cast<std::uint64_t>(launch.args[w.operand].bits))) {
       spec.tensor = t->address;
       spec.tensor_bytes = t->bytes;

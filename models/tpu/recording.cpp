@@ -151,11 +151,9 @@ Json copy_spans(const std::vector<CoreRecorder::CopySpan>& spans, Cycle end, con
 /// The grid's windows, then the buffers of streams.
 Json windows(const CoreRecorder& recorder, const Recorded& of) {
   const PreparedLaunch::Core& core = of.launch.cores[of.core];
-  const auto entry = [&](const Buffer& buffer, bool output, Json copies) {
-    return Json{{"name", buffer.name},
-                {"output", output},
-                {"bytes", buffer.bytes},
-                {"copies", std::move(copies)}};
+  const auto entry = [](const std::string& name, bool output, std::int64_t bytes, Json copies) {
+    return Json{
+        {"name", name}, {"output", output}, {"bytes", bytes}, {"copies", std::move(copies)}};
   };
   Json list = Json::array();
   for (std::uint32_t w = 0; w < recorder.copies().size(); ++w) {
@@ -163,18 +161,17 @@ Json windows(const CoreRecorder& recorder, const Recorded& of) {
     for (const auto& spans : recorder.copies()[w]) {
       copies.push_back(copy_spans(spans, recorder.events_end(), core.windows.get(), w));
     }
-    list.push_back(
-        entry(of.launch.program.buffers[w], core.windows->spec(w).output, std::move(copies)));
+    const WindowSpec& spec = core.windows->spec(w);
+    list.push_back(entry(spec.name, spec.output, spec.bytes, std::move(copies)));
   }
   for (std::uint32_t s = 0; s < recorder.stream_copies().size(); ++s) {
     Json copies = Json::array();
     for (const auto& spans : recorder.stream_copies()[s]) {
       copies.push_back(copy_spans(spans, recorder.events_end(), nullptr, 0));
     }
-    const std::uint16_t buffer = core.body->stream_buffer(s);
-    if (buffer == kNoBuffer) continue;
-    list.push_back(entry(of.launch.program.buffers[buffer], core.body->stream_is_output(s),
-                         std::move(copies)));
+    const Buffer& buffer = of.launch.program.buffers[core.body->stream_buffer(s)];
+    list.push_back(
+        entry(buffer.name, core.body->stream_is_output(s), buffer.bytes, std::move(copies)));
   }
   return list;
 }

@@ -94,10 +94,12 @@ function listenToMatrix(panel) {
   });
 }
 
-/// Row and column of the element that is looked at.
+/// Row and column of the element that is looked at; where none is chosen, one that a row passes.
 function chosenElement() {
-  const [k, n] = (VIEW.pe || '0,0').split(',').map(Number);
-  return [k, n].every(x => x >= 0 && x < MXU.size) ? [k, n] : [0, 0];
+  const [k, n] = (VIEW.pe || '').split(',').map(Number), wave = MXU.waves[cycleNumber()];
+  if (VIEW.pe && [k, n].every(x => x >= 0 && x < MXU.size)) return [k, n];
+  const diagonal = wave.length ? wave[2 * Math.floor(wave.length / 4) + 1] : 0;
+  return [Math.ceil(diagonal / 2), Math.floor(diagonal / 2)];
 }
 
 function showMatrix() {

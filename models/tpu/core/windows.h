@@ -41,6 +41,7 @@ struct WindowSpec {
   std::unique_ptr<WindowMap> map;
   bool output = false;
   std::uint32_t copies = 2;
+  std::int64_t bytes = 0;                      ///< of one copy in VMEM
   std::uint64_t payload_bytes = 0;             ///< of one copy, row-major; 0: no payload is kept
   std::uint64_t tensor = 0, tensor_bytes = 0;  ///< the whole operand in HBM
 };
