@@ -88,8 +88,8 @@ class Play {
         product_(product),
         size_(mxu.size),
         element_(pass.multiplies[0].second->element),
-        lanes_(element_ == Element::kI8 ? mxu.rows_per_cycle_8bit : mxu.rows_per_cycle),
         time_(mxu),
+        lanes_(time_.rate(element_)),
         array_(size_, lanes_),
         weights_(static_cast<std::size_t>(size_ * size_), 0) {}
 
@@ -165,8 +165,10 @@ class Play {
     return list;
   }
 
-  /// The pops of the rows that are shown: those of the pass come first.
+  /// The pops of the rows that are shown: those of the pass come first. Sums that stay in the unit
+  /// have none.
   Json pops() const {
+    if (pass_.multiplies[0].second->keep) return Json::array();
     const std::int64_t registers = std::max<std::int64_t>(1, size_ / kLanes);
     const auto rows = static_cast<std::int64_t>(entries_.size());
     const auto all = static_cast<std::size_t>((rows + kSublanes - 1) / kSublanes * registers);
@@ -240,8 +242,8 @@ class Play {
   const ProductCapture& product_;
   std::int64_t size_;
   Element element_;
-  std::int64_t lanes_;
   MatrixUnit time_;
+  std::int64_t lanes_;
   SystolicArray array_;
   std::vector<float> weights_, sums_;
   std::vector<Cycle> entries_;

@@ -42,6 +42,7 @@ class MatrixUnit {
   /// Cycles for which an instruction occupies its path.
   Cycle push_cycles(Element element, bool transposed) const;
   Cycle row_cycles(Element element) const;
+  std::int64_t rate(Element element) const;  ///< rows that enter in a cycle
   /// From a register of rows' issue to its last result.
   Cycle latency(Element element) const;
 
@@ -51,7 +52,6 @@ class MatrixUnit {
   const std::uint32_t* restore(const std::uint32_t* in, Cycle now);
 
  private:
-  std::int64_t rate(Element element) const;
   Cycle column_delay(std::int64_t column_register) const;
 
   std::int64_t size_, rows_per_cycle_, rows_per_cycle_8bit_, rows_per_cycle_f8_,
