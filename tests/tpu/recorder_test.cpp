@@ -21,7 +21,7 @@ using test::LaunchFixture;
 struct Product {
   explicit Product(std::optional<CoreRecorder::Window> window, bool values = false)
       : params(test::params_of("tpu_v5e")),
-        fixture(test::source_path("workloads/pallas/ir/matmul_1024_b128x128x128.mlir"),
+        fixture("workloads/pallas/ir/matmul_1024_b128x128x128.mlir",
                 {{"x", DType::kBF16, {1024, 1024}, test::randn(1)},
                  {"y", DType::kBF16, {1024, 1024}, test::randn(2)},
                  {"o", DType::kBF16, {1024, 1024}, test::zeros()}}) {
