@@ -83,8 +83,6 @@ std::vector<Bottleneck> find_bottlenecks(const LaunchReport& report, std::size_t
 nlohmann::ordered_json to_json(const Report& report);
 /// For people: ten seconds to read.
 std::string to_text(const Report& report);
-/// Two or more machines side by side, a column each, from their JSON reports.
-std::string compare_text(const std::vector<nlohmann::ordered_json>& reports);
 
 /// 27.4 us, 4.02 TB/s: three significant digits and an SI prefix.
 std::string si(double value, const char* unit);

@@ -131,14 +131,6 @@ TEST(Architecture, MoreBandwidthAndMoreSmsAreNotSlower) {
   EXPECT_GT(few, 1.5 * all) << "8 SMs cannot keep the memory busy";
 }
 
-TEST(Compare, PutsMachinesSideBySide) {
-  const auto r = xpusim("compare workloads/triton/fused_mul_add_relu.yaml --on h200 --on tpu_v5e");
-  ASSERT_EQ(r.exit_code, 0) << r.err;
-  EXPECT_THAT(r.out, HasSubstr("h200"));
-  EXPECT_THAT(r.out, HasSubstr("tpu_v5e"));
-  EXPECT_THAT(r.out, HasSubstr("times as fast"));
-}
-
 TEST(Correlate, WritesTheContractedJson) {
   const std::string file = temporary("correlation.json", "");
   const auto r = xpusim(

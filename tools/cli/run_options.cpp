@@ -92,7 +92,7 @@ bool RunOptions::is_workload(const std::string& file) const {
 
 Expected<void> RunOptions::check_outputs() const {
   Diagnostics problems;
-  std::vector<std::string> files = {json, trace};
+  std::vector<std::string> files = {json, html, trace};
   for (const auto& text : dumps) {
     if (auto dump = run::parse_dump(text)) files.push_back(dump->file);
   }

@@ -20,7 +20,7 @@ struct RunOptions {
   std::vector<std::string> machines;
   std::vector<std::string> overrides;
   std::vector<std::string> dumps;  ///< tensor=file.npy
-  std::string values = "on", caches = "cold", clock = "auto", from, trace, json;
+  std::string values = "on", caches = "cold", clock = "auto", from, trace, json, html;
   std::optional<std::int64_t> num_warps, num_stages;
   int loop = 1;
 

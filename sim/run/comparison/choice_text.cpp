@@ -1,0 +1,44 @@
+#include "sim/run/comparison/choice_text.h"
+
+#include <fmt/format.h>
+
+namespace xpusim::run {
+namespace {
+
+struct Words {
+  const char *best, *than;
+};
+
+Words words(Aim aim) {
+  switch (aim) {
+    case Aim::kTime:
+      return {"fastest", "times as fast as"};
+    case Aim::kEnergy:
+      return {"least energy", "times less than"};
+    case Aim::kCost:
+      return {"cheapest", "times cheaper than"};
+  }
+  return {"", ""};
+}
+
+}  // namespace
+
+std::string choice_text(const Comparison& c, const Choice& choice, Aim aim) {
+  const Words w = words(aim);
+  if (!choice.machine) return fmt::format("{}: none, {}", w.best, choice.why);
+  const std::string& best = c.machines[*choice.machine].name;
+  if (!choice.next) return fmt::format("{}: {}, for {}", w.best, best, choice.why);
+  return fmt::format("{}: {}, {} {} {}{}{}", w.best, best, ratio_text(choice.ratio), w.than,
+                     c.machines[*choice.next].name,
+                     choice.is_close ? ", which is within the models' errors" : "",
+                     choice.why.empty() ? "" : ": " + choice.why);
+}
+
+std::string choice_cell(const Comparison& c, const Choice& choice) {
+  if (!choice.machine) return "-";
+  const std::string& best = c.machines[*choice.machine].name;
+  if (!choice.next) return "only " + best;
+  return fmt::format("{}{} ({})", choice.is_close ? "~ " : "", best, ratio_text(choice.ratio));
+}
+
+}  // namespace xpusim::run

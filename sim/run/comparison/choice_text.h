@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "sim/run/comparison/comparison.h"
+
+namespace xpusim::run {
+
+/// "fastest: h200, 1.3 times as fast as tpu_v6e: its bound is ...".
+std::string choice_text(const Comparison& comparison, const Choice& choice, Aim aim);
+
+/// "h200 (1.3)", "~ h200 (1.03)", "only h200": for a table.
+std::string choice_cell(const Comparison& comparison, const Choice& choice);
+
+}  // namespace xpusim::run
