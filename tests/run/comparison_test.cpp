@@ -83,16 +83,16 @@ TEST(Comparison, SaysWhyOfBoundsAndLedgersPowersAndPrices) {
             "it draws 100 W against 500 W, for 2.83 times as long; 40 % of the energy of big is "
             "hbm");
   EXPECT_EQ(choose(c, c.kinds[0], Aim::kCost).why,
-            "1.50 USD an hour against 9.00, for 2.83 times as long");
+            "it costs 1.50 USD an hour against 9.00, for 2.83 times as long");
 }
 
 TEST(Comparison, WithinTheErrorsOfTheModelsItIsTooCloseToCall) {
   Comparison c = two_machines();
-  c.kinds[0].rows = {{"add", {ran(10e3, 0.9, 500, 9.0), ran(10.5e3, 0.9, 500, 9.0)}}};
-  EXPECT_TRUE(choose(c, c.kinds[0], Aim::kTime).is_close) << "5 %, and both are 4 % off";
+  c.kinds[0].rows = {{"add", {ran(10e3, 0.9, 500, 9.0), ran(10.4e3, 0.9, 500, 9.0)}}};
+  EXPECT_TRUE(choose(c, c.kinds[0], Aim::kTime).is_close) << "4 %, and both are 4 % off";
   EXPECT_EQ(choose(c, c.kinds[0], Aim::kTime).why,
-            "its bound is 1.05 times lower (HBM bandwidth: 4.00 TB/s against 1.00 TB/s) and it "
-            "comes to 90 % of it, small to 90 % of its own");
+            "the bounds are alike (HBM bandwidth: 4.00 TB/s against 1.00 TB/s) and it comes to 90 "
+            "%, small to 90 %");
   c.kinds[0].rows[0].runs[1] = ran(10.6e3, 0.9, 500, 9.0);
   EXPECT_FALSE(choose(c, c.kinds[0], Aim::kTime).is_close) << "6 % is more than 4 % and 4 %";
   c.kinds[0].rows[0].runs[1] = ran(10.1e3, 0.9, 500, 9.0);
@@ -105,7 +105,7 @@ TEST(Comparison, ARefusalLeavesTheOthersToChooseFrom) {
   const Choice only = choose(c, c.kinds[1], Aim::kTime);
   EXPECT_EQ(*only.machine, 0u);
   EXPECT_FALSE(only.next);
-  EXPECT_EQ(only.why, "only big runs it");
+  EXPECT_EQ(only.why, "the only one that runs it");
   EXPECT_FALSE(c.any_failed());
 }
 
@@ -114,14 +114,14 @@ TEST(Comparison, WhoRunsMoreIsChosenBeforeWhoIsFaster) {
   c.kinds[0].rows.push_back({"histogram", {refused(), ran(5e3, 0.1, 50, 1.5)}});
   const Choice choice = choose(c, c.kinds[0], Aim::kTime);
   EXPECT_EQ(*choice.machine, 1u);
-  EXPECT_EQ(choice.why, "only small runs 3 of the 3");
+  EXPECT_EQ(choice.why, "the only one that runs all 3");
 }
 
 TEST(Comparison, WithoutAPriceThereIsNoCost) {
   Comparison c = two_machines();
   c.machines[1].peaks.dollars_per_hour.reset();
   for (auto& row : c.kinds[0].rows) row.runs[1].cost_usd.reset();
-  EXPECT_EQ(choose(c, c.kinds[0], Aim::kCost).why, "only big has a known price and runs as much");
+  EXPECT_EQ(choose(c, c.kinds[0], Aim::kCost).why, "the only one with a known cost");
   for (auto& row : c.kinds[0].rows) row.runs[0].cost_usd.reset();
   const Choice none = choose(c, c.kinds[0], Aim::kCost);
   EXPECT_FALSE(none.machine);
@@ -145,7 +145,52 @@ TEST(Comparison, FailuresAndWrongValuesAreFailures) {
   EXPECT_TRUE(c.any_failed());
 }
 
-TEST(Comparison, ReadsLikeThis) { EXPECT_EQ(to_text(two_machines()), R"(GOLDEN)"); }
+TEST(Comparison, ReadsLikeThis) {
+  EXPECT_EQ(to_text(two_machines()), R"(two
+  machine  matrix peak   vector peak        HBM  USD/h
+  big      800 TFLOP/s  80.0 TFLOP/s  4.00 TB/s   9.00
+  small    200 TFLOP/s  20.0 TFLOP/s  1.00 TB/s   1.50
+One device each, and they differ in size: 'per watt' and 'per dollar' are what can be compared across sizes.
+
+streams
+  workload  machine  values     time  error  of bound   energy    W  USD/1e6  limited by
+  add       big       right  10.0 us    4 %      90 %  5.00 mJ  500    0.025  HBM bandwidth: 90 % of its bound
+            small     right  40.0 us    4 %      90 %  4.00 mJ  100   0.0167  HBM bandwidth: 90 % of its bound
+  mul       big       right  20.0 us    4 %      45 %  10.0 mJ  500     0.05  30 % of cycles: waits for global memory
+            small     right  40.0 us    4 %      90 %  4.00 mJ  100   0.0167  HBM bandwidth: 90 % of its bound
+
+  big = 1  speed  per watt  per dollar
+  small    0.354      1.77        2.12
+  fastest       big, 2.83 times as fast as small
+                its bound is 4 times lower (HBM bandwidth: 4.00 TB/s against 1.00 TB/s), although it comes to 64 % of it, small to 90 % of its own; big loses 30 % of its cycles on the mean: waits for global memory
+  least energy  small, 1.77 times less than big
+                it draws 100 W against 500 W, for 2.83 times as long; 40 % of the energy of big is hbm
+  cheapest      small, 2.12 times cheaper than big
+                it costs 1.50 USD an hour against 9.00, for 2.83 times as long
+
+irregular
+  workload   machine  values     time  error  of bound   energy    W  USD/1e6  limited by
+  histogram  big       right  80.0 us    4 %       5 %  24.0 mJ  300      0.2  30 % of cycles: waits for global memory
+             small    refused: k.ttir: no atomics here
+
+  big = 1  speed  per watt  per dollar
+  small        -         -           -
+  fastest       big, the only one that runs it
+  least energy  big, the only one that runs it
+  cheapest      big, the only one that runs it
+
+error: of simulated times when the machine was last compared with a real one
+  big: element-wise: 4.0 % on the mean, 12 % at worst, over 20 measured launches
+  small: element-wise: 4.0 % on the mean, 12 % at worst, over 20 measured launches
+  in brackets where none of the kind was compared, or the run lies far from those that were
+  energies have no measured error here; configs/README.md says what each is fitted on
+
+which to choose for  time        energy        cost
+streams              big (2.83)  small (1.77)  small (2.12)
+irregular            only big    only big      only big
+(how many times better than the next; ~: within the models' errors)
+)");
+}
 
 TEST(Comparison, ThePageHasEveryRunAndEscapesNames) {
   Comparison c = two_machines();
@@ -171,12 +216,12 @@ TEST(Comparison, ItsJsonIsOfThisSchema) {
   const auto& runs = j["kinds"][0]["workloads"][0]["runs"];
   EXPECT_EQ(keys(runs[0]),
             "machine status reason check time_ns flops hbm_bytes bound_ns bound_by energy_uj "
-            "power_w cost_usd runs_per_joule runs_per_usd limit stall expected_error");
+            "power_w cost_usd runs_per_joule runs_per_usd limit stall issued_share expected_error");
   EXPECT_EQ(j["kinds"][1]["workloads"][0]["runs"][1].dump(),
             R"({"machine":"small","status":"refused","reason":"k.ttir: no atomics here"})");
   EXPECT_EQ(
       j["kinds"][1]["choices"]["time"].dump(),
-      R"({"machine":"big","next":null,"ratio":null,"within_errors":false,"why":"only big runs it"})");
+      R"({"machine":"big","next":null,"ratio":null,"within_errors":false,"why":"the only one that runs it"})");
   EXPECT_EQ(runs[0]["limit"].dump(), R"({"kind":"bound","what":"HBM bandwidth","share":0.9})");
   EXPECT_EQ(
       runs[0]["expected_error"].dump(),
@@ -189,6 +234,7 @@ nlohmann::ordered_json report() {
     "launches": [
       {"cycles": 3000, "duration_ns": 3000, "hbm_gbs": 100, "energy": {"hbm": 6, "idle": 2},
        "bound": {"HBM bandwidth": 600, "vector flops": 100},
+       "ledger": {"u": {"issued": 30, "r": 50, "s": 20}, "v": {"busy": 9}},
        "memory": {"L2 slices": {"mean": 0.8, "busiest": 0.96}},
        "bottlenecks": [{"unit": "u", "reason": "r", "meaning": "waits for r", "share": 0.5},
                        {"unit": "u", "reason": "s", "meaning": "", "share": 0.2}],
@@ -197,6 +243,7 @@ nlohmann::ordered_json report() {
          "kind_compared": true, "time_compared": true, "configuration_compared": true,
          "ops_never_compared": []}},
       {"cycles": 1000, "duration_ns": 1000, "hbm_gbs": null, "energy": {"idle": 2}, "bound": {},
+       "ledger": {"u": {"issued": 10, "s": 90}},
        "memory": {"L2 slices": {"mean": 0.1, "busiest": 0.7}},
        "bottlenecks": [{"unit": "u", "reason": "s", "meaning": "", "share": 0.9}],
        "check": {"o": {"right": true}}, "expected_error": null}],
@@ -211,7 +258,8 @@ TEST(ComparedRun, SumsTheLaunches) {
   EXPECT_EQ(r.bound_by, "HBM bandwidth");
   EXPECT_EQ(r.check, "right");
   EXPECT_DOUBLE_EQ(r.energy_shares.at("hbm"), 0.6);
-  EXPECT_DOUBLE_EQ(r.power_w(), 2500);
+  EXPECT_DOUBLE_EQ(r.power_w(), 2.5);
+  EXPECT_DOUBLE_EQ(r.issued_share, 0.25);  // (0.3 * 3000 + 0.1 * 1000) / 4000
   EXPECT_FALSE(r.cost_usd);
   EXPECT_EQ(r.stall.what, "waits for r");  // 1500 of 4000 cycles, and s the same: the first by name
   EXPECT_DOUBLE_EQ(r.stall.share, 0.375);
@@ -220,11 +268,13 @@ TEST(ComparedRun, SumsTheLaunches) {
   EXPECT_TRUE(r.trust->applies);
 }
 
-TEST(ComparedRun, TheBoundLimitsWhoComesNearItThenTheBusyPartThenTheStall) {
+TEST(ComparedRun, TheBoundLimitsWhoComesNearItThenTheBusyPartThenTheInstructionsThenTheStall) {
   auto j = report();
   EXPECT_EQ(to_text(compared_run(j).limit), "L2 slices: 90 % busy");  // (0.96 * 3 + 0.7) / 4
   j["launches"][0]["memory"]["L2 slices"]["busiest"] = 0.5;
   EXPECT_EQ(to_text(compared_run(j).limit), "38 % of cycles: waits for r");
+  j["launches"][0]["ledger"]["u"]["issued"] = 1000;
+  EXPECT_EQ(to_text(compared_run(j).limit), "instructions: 73 % of cycles issue");
   j["launches"][0]["bound"]["HBM bandwidth"] = 3600;
   EXPECT_EQ(to_text(compared_run(j).limit), "HBM bandwidth: 90 % of its bound");
 }

@@ -23,15 +23,18 @@ Words words(Aim aim) {
 
 }  // namespace
 
-std::string choice_text(const Comparison& c, const Choice& choice, Aim aim) {
+std::string choice_text(const Comparison& c, const Choice& choice, Aim aim,
+                        const std::string& indent) {
   const Words w = words(aim);
-  if (!choice.machine) return fmt::format("{}: none, {}", w.best, choice.why);
+  const std::string head = fmt::format("{}{:<13} ", indent, w.best);
+  if (!choice.machine) return fmt::format("{}none: {}\n", head, choice.why);
   const std::string& best = c.machines[*choice.machine].name;
-  if (!choice.next) return fmt::format("{}: {}, for {}", w.best, best, choice.why);
-  return fmt::format("{}: {}, {} {} {}{}{}", w.best, best, ratio_text(choice.ratio), w.than,
-                     c.machines[*choice.next].name,
-                     choice.is_close ? ", which is within the models' errors" : "",
-                     choice.why.empty() ? "" : ": " + choice.why);
+  if (!choice.next) return fmt::format("{}{}, {}\n", head, best, choice.why);
+  std::string out = fmt::format("{}{}, {} {} {}{}\n", head, best, ratio_text(choice.ratio), w.than,
+                                c.machines[*choice.next].name,
+                                choice.is_close ? ", which is within the models' errors" : "");
+  if (!choice.why.empty()) out += fmt::format("{:<{}}{}\n", "", head.size(), choice.why);
+  return out;
 }
 
 std::string choice_cell(const Comparison& c, const Choice& choice) {

@@ -77,11 +77,30 @@ Limit worst_stall(const Json& launches) {
   return {Limit::Kind::kStall, meaning.empty() ? reason : meaning, cycles / all};
 }
 
+/// How often the unit that work is issued from, the first of the ledger, does issue.
+double issued_share(const Json& launches) {
+  double all = 0, issued = 0;
+  for (const auto& l : launches) {
+    all += number(l["cycles"]);
+    if (l["ledger"].empty()) continue;
+    double cycles = 0, useful = 0;
+    for (const auto& [reason, n] : l["ledger"].front().items()) {
+      cycles += number(n);
+      if (reason == "issued" || reason == "busy") useful += number(n);
+    }
+    if (cycles > 0) issued += number(l["cycles"]) * useful / cycles;
+  }
+  return all > 0 ? issued / all : 0;
+}
+
 Limit limit_of(const Json& launches, const ComparedRun& run) {
   if (run.bound_share() >= kNearBound)
     return {Limit::Kind::kBound, run.bound_by, run.bound_share()};
   const Limit part = busiest_part(launches, run.time_ns);
-  return part.share >= kBusy ? part : run.stall;
+  if (part.share >= kBusy) return part;
+  if (run.issued_share >= kMostIssue)
+    return {Limit::Kind::kIssue, "instructions", run.issued_share};
+  return run.stall;
 }
 
 /// The error of the launch that takes longest.
@@ -124,6 +143,8 @@ std::string to_text(const Limit& limit) {
       return fmt::format("{}: {:.0f} % of its bound", limit.what, 100 * limit.share);
     case Limit::Kind::kPart:
       return fmt::format("{}: {:.0f} % busy", limit.what, 100 * limit.share);
+    case Limit::Kind::kIssue:
+      return fmt::format("{}: {:.0f} % of cycles issue", limit.what, 100 * limit.share);
     case Limit::Kind::kStall:
       return fmt::format("{:.0f} % of cycles: {}", 100 * limit.share, limit.what);
   }
@@ -159,6 +180,7 @@ ComparedRun compared_run(const Json& report) {
     for (const auto& [component, uj] : energy) run.energy_shares[component] = uj / *run.energy_uj;
   add_bounds(launches, run);
   run.stall = worst_stall(launches);
+  run.issued_share = issued_share(launches);
   run.limit = limit_of(launches, run);
   run.trust = trust_of(launches);
   run.check = check_of(launches);

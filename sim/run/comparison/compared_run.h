@@ -15,12 +15,16 @@ namespace xpusim::run {
 /// What holds a run back, with the share that says so.
 struct Limit {
   /// kBound: it comes near the least time that a peak allows; kPart: a part of the way to memory is
-  /// busy nearly all the time; kStall: neither, and cycles are lost to a reason.
-  enum class Kind { kNone, kBound, kPart, kStall } kind = Kind::kNone;
+  /// busy nearly all the time; kIssue: instructions issue in most cycles, so that their number
+  /// takes the time; kStall: none of these, and cycles are lost to a reason.
+  enum class Kind { kNone, kBound, kPart, kIssue, kStall } kind = Kind::kNone;
   std::string what;  ///< "HBM bandwidth", "L2 slices", "waits for a DMA that ..."
   double share = 0;  ///< of the bound in the time, of the time that the part is busy, of the cycles
 };
 std::string to_text(const Limit& limit);
+
+/// From this share of the cycles on, it is instructions that take the time.
+inline constexpr double kMostIssue = 0.5;
 
 /// How far the times of this machine were off when it was last compared with a real one.
 struct Trust {
@@ -42,7 +46,8 @@ struct ComparedRun {
   Figure energy_uj, cost_usd;
   std::map<std::string, double> energy_shares;  ///< of the energy, by component
   Limit limit;
-  Limit stall;  ///< the reason that most cycles were lost to, whatever `limit` is
+  Limit stall;              ///< the reason that most cycles were lost to, whatever `limit` is
+  double issued_share = 0;  ///< of the cycles of the unit that work is issued from
   std::optional<Trust> trust;
 
   bool ok() const { return status == Status::kOk; }

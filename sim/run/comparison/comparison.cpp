@@ -67,6 +67,17 @@ std::vector<std::size_t> rows_run(const ComparedKind& kind, Aim aim, std::size_t
   return rows;
 }
 
+/// Why there is but one machine to choose.
+std::string why_only(const ComparedKind& kind, Aim aim, std::size_t only, std::size_t most) {
+  for (std::size_t m = 0; m < kind.rows.front().runs.size(); ++m)
+    if (m != only && rows_run(kind, Aim::kTime, m).size() >= most)
+      return fmt::format("the only one with a known {}", name(aim));
+  if (kind.rows.size() == 1) return "the only one that runs it";
+  return most == kind.rows.size()
+             ? fmt::format("the only one that runs all {}", most)
+             : fmt::format("the only one that runs {} of {}", most, kind.rows.size());
+}
+
 double mean_log(const std::vector<const ComparedRow*>& rows, Aim aim, std::size_t machine) {
   double sum = 0;
   for (const auto* row : rows) sum += std::log(*figure(row->runs[machine], aim));
@@ -209,11 +220,7 @@ Choice choose(const Comparison& c, const ComparedKind& kind, Aim aim) {
   });
   choice.machine = candidates[0];
   if (candidates.size() < 2) {
-    choice.why = fmt::format("only {} {}", c.machines[candidates[0]].name,
-                             aim == Aim::kCost ? "has a known price and runs as much"
-                             : most == 1 && kind.rows.size() == 1
-                                 ? "runs it"
-                                 : fmt::format("runs {} of the {}", most, kind.rows.size()));
+    choice.why = why_only(kind, aim, candidates[0], most);
     return choice;
   }
   choice.next = candidates[1];

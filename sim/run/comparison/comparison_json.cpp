@@ -23,6 +23,8 @@ Json limit_json(const Limit& limit) {
       return {{"kind", "bound"}, {"what", limit.what}, {"share", limit.share}};
     case Limit::Kind::kPart:
       return {{"kind", "part"}, {"what", limit.what}, {"share", limit.share}};
+    case Limit::Kind::kIssue:
+      return {{"kind", "issue"}, {"what", limit.what}, {"share", limit.share}};
     case Limit::Kind::kStall:
       return {{"kind", "stall"}, {"what", limit.what}, {"share", limit.share}};
   }
@@ -56,6 +58,7 @@ Json run_json(const std::string& machine, const ComparedRun& r) {
   j["runs_per_usd"] = inverse(r.cost_usd, 1);
   j["limit"] = limit_json(r.limit);
   j["stall"] = limit_json(r.stall);
+  j["issued_share"] = r.issued_share;
   j["expected_error"] = trust_json(r.trust);
   return j;
 }

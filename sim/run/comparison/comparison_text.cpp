@@ -118,7 +118,7 @@ std::string to_text(const Comparison& c) {
   std::string out = c.name + "\n" + machines_text(c);
   for (const auto& kind : c.kinds) {
     out += "\n" + kind.name + "\n" + rows_text(c, kind) + "\n" + relative_text(c, kind);
-    for (const Aim aim : kAims) out += kIndent + choice_text(c, choose(c, kind, aim), aim) + "\n";
+    for (const Aim aim : kAims) out += choice_text(c, choose(c, kind, aim), aim, kIndent);
   }
   return out + "\n" + trust_text(c) + "\n" + decision_text(c);
 }

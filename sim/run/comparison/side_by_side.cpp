@@ -25,6 +25,13 @@ std::string trust_cell(const ComparedRun& r) {
                                   : " **");
 }
 
+/// "91.0 M".
+std::string count(double n) {
+  std::string text = si(n, "");
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
 std::string worst_stall(const ComparedRun& r) {
   return r.stall.kind == Limit::Kind::kNone ? "none" : fmt::format("{:.0f} %", 100 * r.stall.share);
 }
@@ -44,11 +51,12 @@ Column column(const ComparedMachine& m, const ComparedRun& r) {
           {"  of the peak", per_cent(r.hbm_bytes / s, m.peaks.hbm_bytes_per_s)},
           {"energy", r.energy_uj ? si(*r.energy_uj * 1e-6, "J") : kUnknown},
           {"  mean power", r.energy_uj ? si(r.power_w(), "W") : kUnknown},
-          {"runs a joule", r.energy_uj ? si(1e6 / *r.energy_uj, "") : kUnknown},
+          {"runs a joule", r.energy_uj ? count(1e6 / *r.energy_uj) : kUnknown},
           {"price of an hour", price ? fmt::format("{:.2f} USD", *price) : kUnknown},
           {"  a million runs", r.cost_usd ? si(*r.cost_usd * 1e6, "USD") : kUnknown},
-          {"runs a dollar", r.cost_usd ? si(1 / *r.cost_usd, "") : kUnknown},
+          {"runs a dollar", r.cost_usd ? count(1 / *r.cost_usd) : kUnknown},
           {"bounded by", r.bound_by.empty() ? kUnknown : r.bound_by},
+          {"cycles that issue", fmt::format("{:.0f} %", 100 * r.issued_share)},
           {"most cycles lost", worst_stall(r)},
           {"values", r.check.empty() ? "not checked" : r.check}};
 }
@@ -84,9 +92,9 @@ std::string side_by_side(const Comparison& c) {
   }
   out += trust_notes(c, row) + "\n";
   for (std::size_t m = 0; m < row.runs.size(); ++m)
-    out += fmt::format("  {} is limited by {}\n", c.machines[m].name, to_text(row.runs[m].limit));
+    out += fmt::format("  what limits {}: {}\n", c.machines[m].name, to_text(row.runs[m].limit));
   if (c.machines.size() < 2) return out;
-  for (const Aim aim : kAims) out += "  " + choice_text(c, choose(c, kind, aim), aim) + "\n";
+  for (const Aim aim : kAims) out += choice_text(c, choose(c, kind, aim), aim, "  ");
   return out;
 }
 
