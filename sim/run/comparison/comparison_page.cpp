@@ -63,7 +63,7 @@ std::string run_html(const ComparedRun& r, double longest, std::size_t machine) 
          number_cell(r.energy_uj ? si(r.power_w(), "W") : "-") +
          number_cell(r.cost_usd ? fmt::format("{:.3g}", *r.cost_usd * 1e6) : "-");
   return out + fmt::format("<td class=\"limit\">{}</td>", escaped(to_text(r.limit))) +
-         table_cell(r.check.empty() ? "not checked" : r.check);
+         table_cell(r.check.empty() ? "-" : r.check);
 }
 
 std::string rows_table(const Comparison& c, const ComparedKind& kind) {
