@@ -137,6 +137,66 @@ TEST(Assembler, LoadsOfValuesThatStayAliveFlowAheadOfTheirUses) {
   EXPECT_GE(loads_up_front(placed.code), 12);
 }
 
+/// Rows that are each reduced by a chain of shuffles and sums, and stored.
+MachineCode reduced_rows(int rows) {
+  MachineCode code;
+  Builder b(code);
+  const VReg tid = b.value(Opcode::kS2r, "S2R", {});
+  for (int row = 0; row < rows; ++row) {
+    VReg x = b.value(Opcode::kFma, "IMAD", {tid}, static_cast<std::uint32_t>(row));
+    for (std::uint32_t distance = 16; distance != 0; distance /= 2) {
+      x = b.value(Opcode::kFma, "FADD", {x, b.value(Opcode::kShfl, "SHFL.BFLY", {x}, distance)});
+    }
+    MachineInstruction& i = b.emit(Opcode::kSts, "STS", {}, {tid, x});
+    i.effect = MemoryEffect::kSharedStore;
+  }
+  return code;
+}
+
+TEST(Assembler, ChainsThatDoNotDependOnOneAnotherRunAbreastWhileRegistersLast) {
+  MachineCode one = reduced_rows(1), serial = reduced_rows(8), abreast = serial;
+  const auto alone = schedule(one, {}, {}).length;
+  EXPECT_GT(schedule(serial, {}, {}).length, 6 * alone);
+  EXPECT_LT(schedule(abreast, {}, {.relaxed = 29}).length, 2 * alone);
+  const auto& c = abreast.blocks[0].code;
+  const auto sum = std::find_if(c.begin(), c.end(), [](auto& i) { return i.mnemonic == "FADD"; });
+  EXPECT_EQ(std::count_if(c.begin(), sum, [](auto& i) { return i.op == Opcode::kShfl; }), 8);
+}
+
+TEST(Assembler, RowsOfAReductionTakeTheRegistersThatAllWarpsHave) {
+  const Placed placed = place(reduced_rows(8), {}, 255, 4);
+  MachineCode one = reduced_rows(1);
+  EXPECT_LT(placed.schedule.length, 2 * schedule(one, {}, {}).length);
+  EXPECT_LE(placed.where.general, 30);
+}
+
+/// A predicate guards thirteen cycles later, and is an operand four cycles later.
+TEST(Assembler, TheSchedulerKnowsHowAPredicateIsRead) {
+  const auto length = [](bool guards) {
+    MachineCode code;
+    Builder b(code);
+    const VReg x = b.value(Opcode::kAlu, "MOV", {}, 1), p = b.predicate();
+    b.emit(Opcode::kAlu, "FSETP", {p}, {x});
+    MachineInstruction& i = b.emit(Opcode::kAlu, "FSEL", {x}, {x});
+    guards ? void(i.guard = p) : i.uses.push_back(p);
+    return schedule(code, {}, {}).length;
+  };
+  EXPECT_EQ(length(false), 4 + 4 + 1);
+  EXPECT_EQ(length(true), 4 + 13 + 1);
+}
+
+/// What lives long is placed before what comes early, if that saves registers; predicates never
+/// take more for it.
+TEST(Assembler, AnOrderThatSavesRegistersCostsNoPredicates) {
+  for (int rows : {2, 4, 8}) {
+    MachineCode code = reduced_rows(rows);
+    const ScheduleResult result = schedule(code, {}, {.relaxed = 29});
+    const Allocation where = allocate(code, false);
+    EXPECT_EQ(where.general, result.peak + 1);  // R1
+    EXPECT_EQ(where.predicate, 0);
+  }
+}
+
 TEST(Assembler, ABlockOfOneWarpTakesAsManyRegistersAsItsLoadsWant) {
   const Placed one = place(kept_loads(64), {}, 255, 1), four = place(kept_loads(64), {}, 255, 4);
   EXPECT_GE(loads_up_front(one.code), 30);  // until the first has come, as guessed

@@ -97,11 +97,18 @@ class File {
 /// Registers that are placed together.
 struct Request {
   Tuple members;
-  std::size_t begin = ~std::size_t{0};
+  std::size_t begin = ~std::size_t{0}, end = 0;
+
+  void cover(const Interval& i) {
+    if (!i.used()) return;
+    begin = std::min(begin, i.begin);
+    end = std::max(end, i.end);
+  }
+  std::size_t length() const { return end - begin; }
 };
 
 /// In which order registers are placed: none is best for all code.
-enum class Order { kByBegin, kWidestFirst };
+enum class Order { kByBegin, kWidestFirst, kLongestFirst, kWidestThenLongest };
 
 std::vector<Request> requests(const MachineCode& code, const std::vector<Interval>& live,
                               Order order) {
@@ -110,21 +117,22 @@ std::vector<Request> requests(const MachineCode& code, const std::vector<Interva
   for (VReg r = 0; r < live.size(); ++r) {
     if (!live[r].used()) continue;
     if (code.tuple_of[r] < 0) {
-      list.push_back({{r}, live[r].begin});
+      list.push_back({{r}, live[r].begin, live[r].end});
       continue;
     }
     const auto t = static_cast<std::size_t>(code.tuple_of[r]);
     if (listed[t]) continue;
     listed[t] = true;
     Request request{code.tuples[t]};
-    for (VReg m : request.members) {
-      if (live[m].used()) request.begin = std::min(request.begin, live[m].begin);
-    }
+    for (VReg m : request.members) request.cover(live[m]);
     list.push_back(std::move(request));
   }
   std::stable_sort(list.begin(), list.end(), [&](const Request& a, const Request& b) {
     const auto wide_a = a.members.size(), wide_b = b.members.size();
-    if (order == Order::kWidestFirst && wide_a != wide_b) return wide_a > wide_b;
+    const bool widest = order == Order::kWidestFirst || order == Order::kWidestThenLongest;
+    const bool longest = order == Order::kLongestFirst || order == Order::kWidestThenLongest;
+    if (widest && wide_a != wide_b) return wide_a > wide_b;
+    if (longest && a.length() != b.length()) return a.length() > b.length();
     return a.begin < b.begin;
   });
   return list;
@@ -204,9 +212,13 @@ class Allocator {
 }  // namespace
 
 Allocation allocate(const MachineCode& code, bool lingering) {
-  Allocation by_begin = Allocator(code, lingering).run(Order::kByBegin);
-  Allocation widest = Allocator(code, lingering).run(Order::kWidestFirst);
-  return widest.general < by_begin.general ? widest : by_begin;
+  Allocation best = Allocator(code, lingering).run(Order::kByBegin);
+  for (Order o : {Order::kWidestFirst, Order::kLongestFirst, Order::kWidestThenLongest}) {
+    Allocation other = Allocator(code, lingering).run(o);
+    const bool fits = other.predicate <= best.predicate && other.uniform <= best.uniform;
+    if (fits && other.general < best.general) best = std::move(other);
+  }
+  return best;
 }
 
 }  // namespace xpusim::gpu

@@ -56,6 +56,7 @@ inline constexpr int kNoBudget = 1 << 20;
 struct ScheduleGoal {
   int budget = kNoBudget;   ///< lane registers
   int comfortable = 0;      ///< lane registers below which loads go first
+  int relaxed = 0;          ///< lane registers below which any work may fill stalls
   bool loads_flow = false;  ///< loads go out as early as the budget allows, as if they took long
 };
 /// Orders each block's instructions in the order in which values are needed, as far as guessed

@@ -45,17 +45,19 @@ void DependenceGraph::add(std::uint32_t from, std::uint32_t to, std::int64_t lat
   if (!memory) nodes_[to].before.push_back(from);
 }
 
-void DependenceGraph::read(std::uint32_t at, VReg r) {
+void DependenceGraph::read(std::uint32_t at, VReg r, bool guards) {
   if (last_write_[r] != kNobody) {
-    add(last_write_[r], at, guess(block_.code[last_write_[r]], r));
+    const bool is_source = code_.registers[r] == RegFile::kPredicate && !guards;
+    add(last_write_[r], at,
+        is_source ? params_.alu_latency : guess(block_.code[last_write_[r]], r));
   }
   readers_[r].push_back(at);
 }
 
 void DependenceGraph::order_registers(std::uint32_t at) {
   const MachineInstruction& i = block_.code[at];
-  for (VReg r : i.uses) read(at, r);
-  if (i.guard != kNoVReg) read(at, i.guard);
+  for (VReg r : i.uses) read(at, r, false);
+  if (i.guard != kNoVReg) read(at, i.guard, true);
   for (VReg r : i.defs) {
     for (std::uint32_t reader : readers_[r]) add(reader, at, 0);
     if (last_write_[r] != kNobody && readers_[r].empty()) add(last_write_[r], at, 1);

@@ -35,7 +35,7 @@ class DependenceGraph {
 
   std::int64_t guess(const MachineInstruction& i, VReg result) const;
   void add(std::uint32_t from, std::uint32_t to, std::int64_t latency, bool memory = false);
-  void read(std::uint32_t at, VReg r);
+  void read(std::uint32_t at, VReg r, bool guards);
   void order_registers(std::uint32_t at);
   void after_all(const std::vector<std::uint32_t>& earlier, std::uint32_t at);
   void order_effects(std::uint32_t at);

@@ -201,9 +201,9 @@ std::vector<bool> may_run_ahead(const MachineBlock& block, const std::vector<Nod
   return ahead;
 }
 
-/// One block's list scheduling, in stream order as far as latencies and registers allow.
-/// Instructions that need more registers go ahead of stalled ones only if they start or feed a
-/// load.
+/// One block's list scheduling, in stream order as far as latencies and registers allow. Beyond the
+/// goal's registers, instructions that need more go ahead of stalled ones only if they start or
+/// feed a load.
 class Scheduler {
  public:
   Scheduler(const MachineCode& code, const MachineBlock& block, const std::vector<bool>& live_in,
@@ -215,6 +215,7 @@ class Scheduler {
         budget_(goal.budget),
         window_(goal.loads_flow ? block.code.size() : kWindow),
         comfortable_(goal.comfortable),
+        relaxed_(goal.relaxed),
         rank_(StreamOrder(block, graph_.nodes()).run()),
         ahead_(may_run_ahead(block, graph_.nodes(), goal.budget == kNoBudget)),
         placed_(rank_.size()) {
@@ -285,9 +286,10 @@ class Scheduler {
       // What matrix units and barriers wait for comes in program order: no other order saves it.
       const bool in_order = i.effect == MemoryEffect::kBarrier;
       const bool no_register = !in_order && general > 0 && pressure_.general() + general > budget_;
-      // Loads go first while registers that all warps have anyway last.
-      const bool free =
-          ahead_[at] && predicates <= 0 && pressure_.general() + general <= comfortable_;
+      // Loads go first, and what is ready fills stalls, while registers that all warps have anyway
+      // last: chains that do not depend on one another, as the rows of a reduction, run abreast.
+      const bool free = pressure_.predicate() + predicates <= kPredicates - 1 &&
+                        pressure_.general() + general <= (ahead_[at] ? comfortable_ : relaxed_);
       bool too_early = !free && (general > 0 || predicates > 0) &&
                        rank_[at] > front_ + (ahead_[at] ? window_ : 0);
       if (is_initial(at) && pressure_.general() + general > comfortable_ && !load_waits_only(at)) {
@@ -309,7 +311,7 @@ class Scheduler {
   Pressure pressure_;
   int budget_;
   std::size_t window_;
-  int comfortable_;                  // registers below which waste is no matter
+  int comfortable_, relaxed_;        // registers below which waste is no matter: for loads, all
   std::vector<std::uint32_t> rank_;  // [instruction] place in the stream
   std::vector<bool> ahead_;
   std::vector<bool> placed_;  // [rank]
