@@ -230,6 +230,38 @@ TEST(LowerFor, AShortLoopWithConstantBoundsIsUnrolledAndItsLoadsAreNumbered) {
   EXPECT_EQ(print(*again), print(*program));
 }
 
+/// Divisions of indices count once a vector: the other elements need no address.
+TEST(LowerFor, WhatItsDivisionsAreWorthDecidesWhetherALoopIsUnrolled) {
+  const auto loads = [](const std::string& index) {
+    return counts(R"(    %c0 = arith.constant 0 : i32
+    %c512 = arith.constant 512 : i32
+    %c2048 = arith.constant 2048 : i32
+    %d = arith.constant dense<512> : tensor<512xi32, #b>
+    %zero = arith.constant dense<0.0> : tensor<512xf32, #b>
+    %sum = scf.for %i = %c0 to %c2048 step %c512 iter_args(%acc = %zero) -> (tensor<512xf32, #b>)  : i32 {
+      %is = tt.splat %i : i32 -> tensor<512xi32, #b>
+      %at = arith.addi %is, %r : tensor<512xi32, #b>
+      %q = arith.divsi %at, %d : tensor<512xi32, #b>
+      %s = arith.remsi %q, %d : tensor<512xi32, #b>
+      %t = arith.divsi %s, %d : tensor<512xi32, #b>
+      %m = arith.muli %t, %d : tensor<512xi32, #b>
+      %n1 = arith.addi %m, %at : tensor<512xi32, #b>
+      %p = tt.addptr %fs, )" +
+                  index + R"( : tensor<512x!tt.ptr<f32>, #b>, tensor<512xi32, #b>
+      %x = tt.load %p : tensor<512x!tt.ptr<f32>, #b>
+      %next = arith.addf %acc, %x : tensor<512xf32, #b>
+      scf.yield %next : tensor<512xf32, #b>
+    }
+    tt.store %op, %sum : tensor<512x!tt.ptr<f32>, #b>
+)");
+  };
+  auto vectors = loads("%n1"), elements = loads("%t");
+  EXPECT_EQ(vectors["LDG.E.128"], 4);  // 4 * (9 + 3 * 6) instructions
+  EXPECT_EQ(vectors["BRA"], 0);
+  EXPECT_EQ(elements["LDG.E"], 1);  // the same of four, in a loop: 4 * (9 + 4 * 3 * 6) are too many
+  EXPECT_GE(elements["BRA"], 1);
+}
+
 /// A pointer that moves on by the same number in all threads: one pair of registers moves, and each
 /// vector adds its own offset to it.
 TEST(LowerFor, APointerThatMovesAsOneTakesTwoInstructionsAnIteration) {

@@ -7,8 +7,8 @@
 
 #include "models/gpu/compiler/lowering/elementwise.h"
 #include "models/gpu/compiler/lowering/loop_values.h"
+#include "models/gpu/compiler/lowering/unroll.h"
 #include "models/gpu/compiler/lowering/unswitch.h"
-#include "sim/kernel/op_info.h"
 
 namespace xpusim::gpu {
 namespace {
@@ -34,75 +34,6 @@ VReg step(Lowering& l, const kernel::Op& op, VReg variable) {
   const VReg more = b.predicate();
   b.emit(Opcode::kAlu, "ISETP", {more}, {variable, end.reg}, end.bits);
   return more;
-}
-
-/// The compiler unrolls loops of so many instructions at most, over all iterations; indices do not
-/// count, since they fold to constants (LLVM's own limit is 300). Fitted to listings of kernels
-/// with constant bounds.
-constexpr std::int64_t kUnrollLimit = 275;
-
-/// The compiler's instructions for an element of an op whose result does not fold to a constant.
-std::int64_t weight(const kernel::Op& op) {
-  const std::string_view name = op.name();
-  if (name == "tt.extern_elementwise") return 16;
-  if (name == "arith.divsi" || name == "arith.remsi") return 6;
-  const bool is_number = !op.results.empty() && kernel::is_float(op.result()->type->dtype);
-  return is_number || op.results.empty() ? 1 : 0;
-}
-
-/// Instructions of a loop's body that count, one a register and op.
-std::int64_t body_size(Lowering& l, const kernel::Op& op) {
-  std::int64_t size = 0;
-  const auto has_code = [](const auto& region) { return !region->blocks.empty(); };
-  const auto region = std::find_if(op.regions.rbegin(), op.regions.rend(), has_code);
-  if (region == op.regions.rend()) return 0;
-  for (const auto& inner : (*region)->blocks[0]->ops) {
-    if (inner->name() == "scf.if") size += body_size(l, *inner);
-    std::int64_t registers = 1;
-    for (const auto& result : inner->results) {
-      const bool tile = result->type->kind == kernel::TypeKind::kTensor;
-      const kernel::LinearLayout* layout = tile ? l.layout(result->type, *inner) : nullptr;
-      registers = std::max<std::int64_t>(registers, layout ? layout->register_count() : 1);
-    }
-    size += registers * weight(*inner);
-  }
-  return size;
-}
-
-/// Whether an op is a branch that the loop's variable decides, with nothing in it that leaves a
-/// record: each copy of the loop's body keeps one side of it.
-bool is_decided_by(const kernel::Op& op, const kernel::Value& variable) {
-  if (op.name() != "scf.if") return false;
-  const kernel::Op* condition = op.operands[0]->def;
-  if (!condition || condition->name() != "arith.cmpi") return false;
-  for (const kernel::Value* side : condition->operands) {
-    if (side != &variable && !kernel::integer_constant(*side)) return false;
-  }
-  constexpr std::uint32_t kPlain = kernel::kPure | kernel::kElementwise | kernel::kTerminator;
-  for (const auto& region : op.regions) {
-    for (const auto& block : region->blocks) {
-      for (const auto& inner : block->ops) {
-        if (!inner->regions.empty() || (inner->info->effects & ~kPlain) != 0) return false;
-      }
-    }
-  }
-  return true;
-}
-
-/// The trip count of a loop that the compiler unrolls, or 0.
-std::int64_t unrolled_trips(Lowering& l, const kernel::Op& op) {
-  const auto low = kernel::integer_constant(*op.operands[0]);
-  const auto high = kernel::integer_constant(*op.operands[1]);
-  const auto by = kernel::integer_constant(*op.operands[2]);
-  if (!low || !high || !by || *by <= 0 || *high <= *low) return 0;
-  const std::int64_t trips = (*high - *low + *by - 1) / *by;
-  if (trips > kUnrollLimit || trips * body_size(l, op) > kUnrollLimit) return 0;
-  const auto& ops = op.regions[0]->blocks[0]->ops;
-  const bool plain = std::none_of(ops.begin(), ops.end(), [&](const auto& inner) {
-    return inner->name() != "scf.yield" && inner->name().starts_with("scf.") &&
-           !is_decided_by(*inner, *op.regions[0]->blocks[0]->args[0]);
-  });
-  return plain ? trips : 0;
 }
 
 /// What a copy of a loop's body hands on to the next: an argument of the kernel in a register.

@@ -235,6 +235,17 @@ VReg IndexMath::index(const IndexForm& form, std::uint32_t reg) {
   return indices_[key] = result;
 }
 
+std::pair<VReg, std::uint32_t> IndexMath::parts_of(VReg index) const {
+  for (const auto& [key, reg] : indices_) {
+    if (reg != index || key.offset == 0) continue;
+    Key base = key;
+    base.offset = 0;
+    const auto it = indices_.find(base);
+    if (it != indices_.end()) return {it->second, static_cast<std::uint32_t>(key.offset)};
+  }
+  return {index, 0};
+}
+
 std::pair<VReg, VReg> IndexMath::bytes_of(const Element& index, std::int64_t bytes) {
   const auto key = std::tuple{index.reg, kNoScalar, bytes};
   if (auto it = addresses_.find(key); it != addresses_.end()) return it->second;

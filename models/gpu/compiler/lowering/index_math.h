@@ -39,6 +39,9 @@ class IndexMath {
   static std::int64_t register_offset(const IndexForm& form, std::uint32_t reg);
   /// The index that a register holds; uniform ones may stay in a uniform register.
   VReg index(const IndexForm& form, std::uint32_t reg);
+  /// An index as one that several registers share and the constant of its own that comes last, by
+  /// an or where it changes zero bits only: or-ed constants add up like others (LLVM: "disjoint").
+  std::pair<VReg, std::uint32_t> parts_of(VReg index) const;
   Address address(const IndexForm& form, ScalarId base, std::int64_t bytes, std::uint32_t reg);
   /// The sign of an index, in all bits of a register, where it is that of its uniform part: threads
   /// and registers add to bits that are zero there. kNoVReg: it is not known to be.

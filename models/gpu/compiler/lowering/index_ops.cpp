@@ -120,9 +120,12 @@ std::optional<Element> fold(Lowering& l, const kernel::Op& op, std::span<const E
 /// it.
 Lowering::ConstantSum split(Lowering& l, const kernel::Value& value, const Element& e) {
   if (e.is_constant()) return {kNoVReg, e.bits};
-  const auto known = l.constant_sums.find(e.reg);
-  if (known == l.constant_sums.end() || l.use_count(value) != 1) return {e.reg, 0};
-  return known->second;
+  if (l.use_count(value) != 1) return {e.reg, 0};
+  if (const auto known = l.constant_sums.find(e.reg); known != l.constant_sums.end()) {
+    return known->second;
+  }
+  const auto [rest, constant] = l.index_math().parts_of(e.reg);
+  return {rest, constant};
 }
 
 /// A power of two that divides what a register holds.

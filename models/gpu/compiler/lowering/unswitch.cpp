@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "models/gpu/compiler/lowering/unroll.h"
 #include "sim/kernel/op_info.h"
 
 namespace xpusim::gpu {
@@ -79,19 +80,9 @@ class Loop {
     const kernel::LinearLayout* layout = l_.layout(type, op);
     return layout ? layout->register_count() : 1;
   }
-  /// Elements that the loop's first load takes at once.
   std::int64_t width() {
-    for (const auto& op : body_.ops) {
-      if (width_ != 0 || op->name() != "tt.load") continue;
-      const kernel::Value& pointer = *op->operands[0];
-      const kernel::LinearLayout* layout =
-          pointer.type->kind == kernel::TypeKind::kTensor ? l_.layout(pointer.type, *op) : nullptr;
-      if (!layout) continue;
-      const std::uint32_t dim = layout->fastest_dim();
-      const auto* mask = op->operands.size() > 1 ? op->operands[1] : nullptr;
-      width_ = kernel::vector_width(l_.axes(), pointer, mask, layout->contiguous(dim), dim);
-    }
-    return std::max<std::int64_t>(1, width_);
+    if (width_ == 0) width_ = first_load_width(l_, body_);
+    return width_;
   }
 
   Lowering& l_;
