@@ -382,6 +382,22 @@ TEST(Pointwise, SineAndCosineOfOneNumberReduceItOnce) {
 )");
   EXPECT_EQ(n["F2I"], 2);  // an element each
   EXPECT_EQ(n["BSSY"], 4);
+  EXPECT_GE(n["NOP"], 4 * 51);  // where the code for large arguments stands, which nobody runs
+}
+
+TEST(Pointwise, AnOredConstantOfAnIndexIsAddedToItsSums) {
+  // Two rows of a column: one sum, and one address that is a constant further.
+  auto n = counts(R"(    %v = tt.load %ip : tensor<256x!tt.ptr<i32>, #b>
+    %c7 = arith.constant dense<7> : tensor<256xi32, #b>
+    %m = arith.muli %v, %v : tensor<256xi32, #b>
+    %k = arith.muli %r, %c7 : tensor<256xi32, #b>
+    %j = arith.addi %m, %k : tensor<256xi32, #b>
+    %q = tt.addptr %fs, %j : tensor<256x!tt.ptr<f32>, #b>, tensor<256xi32, #b>
+    %a = tt.load %q : tensor<256x!tt.ptr<f32>, #b>
+    tt.store %gp, %a : tensor<256x!tt.ptr<f32>, #b>
+)");
+  EXPECT_EQ(n["LOP3.OR"], 0);
+  EXPECT_EQ(n["LDG.E"], 2);
 }
 
 TEST(Pointwise, TheLargerOfTwoIntegersNeedsNoPredicate) {

@@ -14,11 +14,13 @@
 namespace xpusim::gpu {
 namespace {
 
-/// One step of a function: an instruction that reads the value before it (and the argument).
+/// One step of a function: an instruction that reads the value before it, and the argument or what
+/// an earlier step made.
 struct Step {
   Opcode op;
   std::string_view mnemonic;
   std::uint8_t times = 1;
+  std::uint8_t reads = 0;  ///< number of that step, from 1; 0: the argument
 };
 
 constexpr std::size_t kMostSteps = 18;
@@ -28,7 +30,8 @@ struct Function {
   std::array<Step, kMostSteps> steps;
 };
 
-constexpr Step kBranch{Opcode::kBra, "BRA"};
+/// The branch around what is called in rare cases: a few moves and the call.
+constexpr Step kBranch{Opcode::kBra, "BRA", 4};
 constexpr Step kFfma{Opcode::kFma, "FFMA"};
 constexpr Step kFadd{Opcode::kFma, "FADD"};
 constexpr Step kFmul{Opcode::kFma, "FMUL"};
@@ -38,12 +41,20 @@ Step times(Step s, std::uint8_t n) {
   s.times = n;
   return s;
 }
+Step reading(std::uint8_t number, Step s) {
+  s.reads = number;
+  return s;
+}
 Step alu(std::string_view mnemonic, std::uint8_t n = 1) { return {Opcode::kAlu, mnemonic, n}; }
 Step xu(std::string_view mnemonic) { return {Opcode::kMufu, mnemonic, 1}; }
 Step control(std::string_view mnemonic) { return {Opcode::kNop, mnemonic, 1}; }
 
+/// Instructions that take large arguments less a multiple of pi/2, inline in each sine and cosine.
+constexpr std::uint8_t kReductionOfLarge = 51;
+
 /// Sine and cosine: the argument less a multiple of pi/2 (large ones branch off), two polynomials
-/// of one form; the cosine counts a quarter turn more.
+/// of one form; the cosine counts a quarter turn more. Whoever computes both keeps the number of
+/// quarter turns (step 2) and the reduced argument (step 4) of each element.
 std::array<Step, kMostSteps> angle(std::uint8_t quarter_turns) {
   return {kFmul,
           xu("F2I"),
@@ -52,12 +63,12 @@ std::array<Step, kMostSteps> angle(std::uint8_t quarter_turns) {
           kFadd,
           alu("FSETP"),
           control("BSSY"),
-          kBranch,
+          reading(4, times(kBranch, kReductionOfLarge)),
           control("BSYNC"),
-          {Opcode::kFma, "VIADD", quarter_turns},
-          alu("LOP3", 2),
+          reading(2, {Opcode::kFma, "VIADD", quarter_turns}),
+          reading(2, alu("LOP3", 2)),
           {Opcode::kFma, "IMAD.MOV.U32", 6},
-          kFmul,
+          reading(4, kFmul),
           times(kFfma, 5),
           alu("FSEL")};
 }
@@ -101,9 +112,9 @@ const std::vector<Function>& functions() {
       // The rational form for large arguments and the polynomial for small ones: a warp whose lanes
       // differ takes both, one after the other.
       {"__nv_tanhf",
-       {kFadd, control("BSSY"), alu("FSETP"), kBranch, kFmul, kConstant, alu("FSETP"),
-        xu("MUFU.EX2"), kFadd, xu("MUFU.RCP"), kFfma, alu("FSEL"), alu("LOP3"), kBranch, alu("MOV"),
-        kFmul, times(kFfma, 5), control("BSYNC")}},
+       {kFadd, control("BSSY"), alu("FSETP"), times(kBranch, 0), kFmul, kConstant, alu("FSETP"),
+        xu("MUFU.EX2"), kFadd, xu("MUFU.RCP"), kFfma, alu("FSEL"), alu("LOP3"), times(kBranch, 0),
+        alu("MOV"), kFmul, times(kFfma, 5), control("BSYNC")}},
       // Two polynomials of one form: the coefficients are selected.
       {"__nv_erff",
        {kFadd, alu("FSETP"), kFmul, alu("MOV", 14), times(kFfma, 7), alu("FSEL"), xu("MUFU.EX2"),
@@ -157,48 +168,71 @@ const Function* find(std::string_view symbol) {
 namespace {
 
 /// The branch around the code of a rare case, which is taken: what comes after it is a block of its
-/// own.
-void skip_rare_case(Builder& b) {
+/// own. The rare code takes its place among the lines that are fetched, as so many NOPs: it is why
+/// long chains of sines wait for instructions. `reads`: what it would read.
+void skip_rare_case(Builder& b, std::uint8_t size, const VRegList& reads) {
   MachineInstruction& i = b.emit(Opcode::kBra, "BRA", {}, {});
-  i.target = static_cast<std::int32_t>(b.code().blocks.size());
+  i.uses = reads;
+  i.target = static_cast<std::int32_t>(b.code().blocks.size() + 1);
   i.effect = MemoryEffect::kEnd;
+  b.code().blocks.emplace_back();
+  for (std::uint8_t n = 0; n < size; ++n) b.emit(Opcode::kNop, "NOP", {}, {});
   b.code().blocks.emplace_back();
 }
 
-/// What functions of one argument begin with alike (sine and cosine reduce it to a quarter turn) is
-/// computed once.
-bool expand(Lowering& l, const kernel::Op& op, const Function& function) {
-  return map_elements(l, op, [&](std::span<const Element> e) {
-    Builder& b = l.builder();
-    const VReg argument = l.in_register(e[0]);
-    const VReg second = e.size() > 1 ? l.in_register(e[1]) : argument;
-    VReg value = argument;
-    std::uint32_t number = 0;
-    bool begins = true;  // no branch so far
+/// The code of a function for one element. What functions of one argument begin with alike (sine
+/// and cosine reduce it to a quarter turn) is computed once.
+class Expansion {
+ public:
+  Expansion(Lowering& l, VReg argument, VReg second)
+      : l_(l), argument_(argument), second_(second), value_(argument) {}
+
+  VReg run(const Function& function) {
     for (const Step& step : function.steps) {
       if (step.mnemonic.empty()) break;
-      begins = begins && step.op != Opcode::kBra && step.op != Opcode::kNop;
-      if (step.op == Opcode::kBra) {
-        skip_rare_case(b);
-        continue;
-      }
-      if (step.op == Opcode::kNop) {
-        b.emit(Opcode::kNop, step.mnemonic, {}, {});
-        continue;
-      }
-      for (std::uint8_t n = 0; n < step.times; ++n) {
-        const VReg other = n % 2 == 0 ? argument : second;
-        const auto key = std::tuple{step.mnemonic, value, other, ++number};
-        const auto known = l.function_steps.find(key);
-        if (begins && known != l.function_steps.end()) {
-          value = known->second;
-          continue;
-        }
-        value = b.value(step.op, step.mnemonic, {value, other}, number);
-        if (begins) l.function_steps[key] = value;
-      }
+      take(step);
+      made_.push_back(value_);
     }
-    return Element{value};
+    return value_;
+  }
+
+ private:
+  void take(const Step& step) {
+    begins_ = begins_ && step.op != Opcode::kBra && step.op != Opcode::kNop;
+    if (step.op == Opcode::kBra) {
+      VRegList reads;
+      if (step.reads != 0) reads = {value_, made_[step.reads - 1u], argument_};
+      skip_rare_case(l_.builder(), step.times, reads);
+    } else if (step.op == Opcode::kNop) {
+      l_.builder().emit(Opcode::kNop, step.mnemonic, {}, {});
+    } else {
+      for (std::uint8_t n = 0; n < step.times; ++n) instruction(step, n % 2 == 0);
+    }
+  }
+  void instruction(const Step& step, bool first) {
+    const VReg other = step.reads != 0 ? made_[step.reads - 1u] : first ? argument_ : second_;
+    const auto key = std::tuple{step.mnemonic, value_, other, ++number_};
+    const auto known = l_.function_steps.find(key);
+    if (begins_ && known != l_.function_steps.end()) {
+      value_ = known->second;
+      return;
+    }
+    value_ = l_.builder().value(step.op, step.mnemonic, {value_, other}, number_);
+    if (begins_) l_.function_steps[key] = value_;
+  }
+
+  Lowering& l_;
+  VReg argument_, second_, value_;
+  std::vector<VReg> made_;  // [step]
+  std::uint32_t number_ = 0;
+  bool begins_ = true;  // no branch so far
+};
+
+bool expand(Lowering& l, const kernel::Op& op, const Function& function) {
+  return map_elements(l, op, [&](std::span<const Element> e) {
+    const VReg argument = l.in_register(e[0]);
+    const VReg second = e.size() > 1 ? l.in_register(e[1]) : argument;
+    return Element{Expansion(l, argument, second).run(function)};
   });
 }
 
