@@ -10,6 +10,8 @@ DependenceGraph::DependenceGraph(const MachineCode& code, const MachineBlock& bl
       block_(block),
       params_(params),
       load_guess_(load_guess),
+      has_async_products_(std::any_of(block.code.begin(), block.code.end(),
+                                      [](const auto& i) { return i.op == Opcode::kWgmma; })),
       nodes_(block.code.size()) {
   last_write_.assign(code.registers.size(), kNobody);
   readers_.resize(code.registers.size());
@@ -47,7 +49,8 @@ void DependenceGraph::add(std::uint32_t from, std::uint32_t to, std::int64_t lat
 
 void DependenceGraph::read(std::uint32_t at, VReg r, bool guards) {
   if (last_write_[r] != kNobody) {
-    const bool is_source = code_.registers[r] == RegFile::kPredicate && !guards;
+    const bool is_source =
+        code_.registers[r] == RegFile::kPredicate && !guards && !has_async_products_;
     add(last_write_[r], at,
         is_source ? params_.alu_latency : guess(block_.code[last_write_[r]], r));
   }

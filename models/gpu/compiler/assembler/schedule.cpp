@@ -215,7 +215,7 @@ class Scheduler {
         budget_(goal.budget),
         window_(goal.loads_flow ? block.code.size() : kWindow),
         comfortable_(goal.comfortable),
-        relaxed_(goal.relaxed),
+        relaxed_(graph_.in_program_order() ? 0 : goal.relaxed),
         rank_(StreamOrder(block, graph_.nodes()).run()),
         ahead_(may_run_ahead(block, graph_.nodes(), goal.budget == kNoBudget)),
         placed_(rank_.size()) {
