@@ -68,9 +68,11 @@ struct CoalescerParams {
     return std::tuple{
         field("groups", &P::groups, U::kCount,
               "groups of SMs with a coalescer each; 0: there is none", 0, 1024),
-        field("cluster_pairs", &P::cluster_pairs, U::kCount,
-              "pairs of SMs of a group that share a turn on the way to the network; 0: no turns", 0,
-              1024),
+        field(
+            "cluster_pairs", &P::cluster_pairs, U::kCount,
+            "pairs of SMs in a cluster of a group; clusters may have the same under way, so SMs of "
+            "small ones more than others; 0: all SMs alike",
+            0, 1024),
         field("latency", &P::latency_cycles, U::kCycles,
               "for which others may join a read: its way to the L2, and part of its look-up there",
               1, 10000),

@@ -164,6 +164,17 @@ TEST(TensorCore, AFullQueueHoldsTheNextWgmma) {
   EXPECT_EQ(rig.stall(Stall::kWarpgroup), 15u + 15u + 63u);
 }
 
+TEST(TensorCore, BesideAWgmmaTheIntegerPipeTakesTurnsHalfAsOften) {
+  std::vector<Instruction> code{wgmma(128)};
+  code.insert(code.end(), 20, op(Opcode::kAlu));
+  Rig rig(make_program(code));
+  rig.params.pipes.alu_interval = 2;
+  rig.params.tensor.beside = 2;
+  rig.run();
+  // On the core until 64: 16 issue at 1, 5, ..., 61, then four at 65, 67, 69, 71, and the exit.
+  EXPECT_EQ(rig.sub().warp_cycles(), 73u);
+}
+
 TEST(TensorCore, TwoWarpgroupsTakeTurns) {
   Rig rig(make_program({wgmma(128, true), wait(Opcode::kWgDepbar, 0)}, 8));
   rig.run();

@@ -185,6 +185,25 @@ TEST(SmMemory, LinesAskedForAreBoundedAndAllComeBack) {
   EXPECT_GT(rig.dispatcher->end(), c.sectors_requested / 64 * 100);
 }
 
+TEST(SmMemory, ALargerShareOfTheMemoryLetsMoreBeUnderWay) {
+  std::uint64_t end[2];
+  for (int larger = 0; larger < 2; ++larger) {
+    std::vector<Instruction> code;
+    for (int v = 0; v < 16; ++v) code.push_back(load(0, 0, static_cast<std::uint16_t>(v)));
+    code.push_back(use(1));
+    Rig rig(program(std::move(code), 1, 16));
+    rig.params.mio.outstanding_lines = 4;
+    rig.memory_latency = 1000;
+    rig.on_sm = [&](Sm& sm) { sm.set_memory_share(larger ? 2.0 : 1.0); };
+    rig.source.write = [](BlockRun& run) { run.trace.add_access(0) = row_access(1 << 20, 512); };
+    rig.run();
+    EXPECT_EQ(rig.sms[0]->lsu().load_sectors, 64u);  // 16 lines: four rounds of 4, or two of 8
+    end[larger] = rig.sub().warp_cycles();
+  }
+  EXPECT_NEAR(static_cast<double>(end[0]), 4000, 200);
+  EXPECT_NEAR(static_cast<double>(end[1]), 2000, 200);
+}
+
 TEST(SmMemory, AFenceWaitsForTheStoresBeforeIt) {
   Rig rig(program({store(0), op(Opcode::kMembar)}));
   rig.memory_latency = 700;

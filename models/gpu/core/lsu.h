@@ -65,7 +65,8 @@ class Lsu {
   }
 
   /// What it may have under way, times this. Where the memory system is full, SMs are served by
-  /// what they have under way: so an SM gets more of it than others.
+  /// what they have under way: so an SM gets more of it than others. It stands for turns on the
+  /// way to the network, which would not show in an SM alone; this does.
   void set_share(double share) {
     limit_ = scaled(limit_, share);
     store_limit_ = scaled(store_limit_, share);
