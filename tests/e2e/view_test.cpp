@@ -171,9 +171,10 @@ TEST(View, TheCyclesOfATpusCoreAreItsLedger) {
     cycles[recording["states"][spans[i + 1].get<std::size_t>()]["name"]] +=
         spans[i].get<std::uint64_t>();
   }
+  EXPECT_FALSE(cycles.contains("launch"));  // it is before the first bundle, where the page begins
   std::uint64_t shown = 0, all = 0;
   for (const auto& [reason, n] : product()["report"]["ledger"]["tpu.core.issue"].items()) {
-    if (reason == "launch") continue;  // before the first bundle
+    if (reason == "launch") continue;
     all += n.get<std::uint64_t>();
     if (!recording["cut"].get<bool>()) {
       EXPECT_EQ(cycles[reason], n.get<std::uint64_t>()) << reason;
@@ -183,6 +184,23 @@ TEST(View, TheCyclesOfATpusCoreAreItsLedger) {
   EXPECT_LE(shown, all);
   EXPECT_EQ(shown, recording["end_cycle"].get<std::uint64_t>() -
                        recording["first_cycle"].get<std::uint64_t>());
+}
+
+TEST(View, AWindowShorterThanATpusLaunchShowsItsFirstBundles) {
+  const Result r = view(kLessons + "matmul_small_blocks.yaml", "--on tpu_v5e --cycles 100");
+  ASSERT_EQ(r.exit_code, 0) << r.err;
+  const json data = data_of(read_file(page_path()));
+  const json& recording = data["recording"];
+  const auto first = recording["first_cycle"].get<std::uint64_t>();
+  EXPECT_EQ(first, data["report"]["ledger"]["tpu.core.issue"]["launch"].get<std::uint64_t>());
+  EXPECT_EQ(recording["end_cycle"].get<std::uint64_t>(), first + 100);
+  const auto& spans = recording["bundles"]["spans"];
+  std::uint64_t shown = 0;
+  for (std::size_t i = 0; i < spans.size(); i += 3) {
+    EXPECT_GT(spans[i].get<std::uint64_t>(), 0u);
+    shown += spans[i].get<std::uint64_t>();
+  }
+  EXPECT_EQ(shown, 100u);
 }
 
 TEST(View, TheDmasOfATpusCoreMoveWhatTheCountersSay) {

@@ -146,6 +146,67 @@ TEST(Recorder, ResultsOfTheMatrixUnitAreThoseOfTheProduct) {
   EXPECT_TRUE(play["waves"].back().empty());
 }
 
+/// 16-bit numbers, low byte first, in base64.
+std::vector<int> decoded(const std::string& text) {
+  const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::vector<std::uint8_t> bytes;
+  std::uint32_t bits = 0;
+  int held = 0;
+  for (const char c : text.substr(0, text.find('='))) {
+    bits = (bits << 6) | static_cast<std::uint32_t>(digits.find(c));
+    if ((held += 6) < 8) continue;
+    bytes.push_back(static_cast<std::uint8_t>(bits >> (held -= 8)));
+  }
+  std::vector<int> numbers;
+  for (std::size_t i = 0; i + 1 < bytes.size(); i += 2) {
+    numbers.push_back(static_cast<std::int16_t>(bytes[i] | bytes[i + 1] << 8));
+  }
+  return numbers;
+}
+
+TEST(Recorder, SumsThatLeaveTheMatrixUnitAreTheProduct) {
+  const Product p(CoreRecorder::Window{}, true);
+  const auto play =
+      matrix_recording(*p.recorder, *p.capture, p.ready.program, p.params.core.mxu, true);
+  ASSERT_FALSE(play.contains("missing")) << play["missing"];
+  constexpr std::size_t kSize = 128;
+  const std::size_t rows = play["entries"].size(), row = rows - 1;
+  const std::vector<int> sums = decoded(play["sums"].get<std::string>());
+  ASSERT_EQ(sums.size(), rows * kSize * kSize);  // [row][k][column]: the sum over 0 .. k
+  const auto scale = play["scale"].get<double>();
+  const auto x = p.fixture.values("x"), y = p.fixture.values("y");
+  for (std::size_t n = 0; n < kSize; ++n) {
+    double expected = 0;
+    for (std::size_t k = 0; k < kSize; ++k) expected += x[row * 1024 + k] * y[k * 1024 + n];
+    EXPECT_NEAR(sums[(row * kSize + kSize - 1) * kSize + n] * scale, expected, scale) << n;
+  }
+  // A register of 8 rows is popped when the last of them has gone through.
+  const auto& pops = play["pops"];
+  ASSERT_EQ(pops.size(), rows / 8);
+  for (std::size_t r = 0; r < pops.size(); ++r) {
+    EXPECT_GE(pops[r].get<Cycle>(), play["entries"][8 * r + 7].get<Cycle>() + kSize);
+    if (r > 0) {
+      EXPECT_GT(pops[r].get<Cycle>(), pops[r - 1].get<Cycle>());
+    }
+  }
+}
+
+TEST(Recorder, AWindowShorterThanTheLaunchBeginsWithTheFirstBundle) {
+  const auto launch = static_cast<Cycle>(450);  // 300 ns at 1.5 GHz
+  CoreRecorder::Window shorter;
+  shorter.cycles = 100;
+  const Product p(shorter);
+  EXPECT_EQ(p.recorder->first(), launch);
+  EXPECT_EQ(p.recorder->end(), launch + 100);
+  Cycle from = launch;
+  for (const auto& s : p.recorder->spans()) {
+    EXPECT_NE(s.state, Reason::kLaunch);
+    ASSERT_GT(s.until, from);
+    from = s.until;
+  }
+  EXPECT_EQ(from, launch + 100);
+}
+
 TEST(Recorder, WithoutValuesThePictureSaysSo) {
   const Product p(CoreRecorder::Window{});
   const auto play =

@@ -52,6 +52,12 @@ std::string refuse_elements(const MatrixParams& mxu, Element a, Element b) {
   return "";
 }
 
+std::string refuse_registers(const TileValue& factor, const VregGrid& whole) {
+  if (factor.grid == whole) return "";
+  return "factors whose registers repeat (broadcasts) or hold more rows (8-bit numbers made wider) "
+         "are not modelled";
+}
+
 MatmulPlan plan_matmul(const TileFunction& function, const TileOp& op, const MatrixParams& mxu) {
   const TileValue& lhs = operand(function, op, 0);
   MatmulPlan p;

@@ -31,6 +31,8 @@ struct MatmulPlan {
 };
 /// Why a matrix unit does not multiply rows of `a` with weights of `b`, or "".
 std::string refuse_elements(const MatrixParams& mxu, Element a, Element b);
+/// Why a matrix unit does not take this factor, whose registers should be those of `whole`, or "".
+std::string refuse_registers(const TileValue& factor, const VregGrid& whole);
 MatmulPlan plan_matmul(const TileFunction& function, const TileOp& op, const MatrixParams& mxu);
 
 /// Draws up the code of some columns of a product, fully unrolled, with what its nest does with the

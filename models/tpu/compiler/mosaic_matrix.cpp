@@ -45,12 +45,18 @@ void MosaicFront::matmul(const Op& o) {
   }
   const std::int64_t lhs_dim = summed_dimension(o, 0), rhs_dim = summed_dimension(o, 1);
   if (lhs_dim < 0 || rhs_dim < 0) return refuse(o, "a product over several dimensions");
-  const auto filled = [&](const Value& v, Element e) {
-    return build_.is_uniform(get(v))
-               ? build_.generate(Opcode::kVMove, e, grid_of(extent(*v.type), e))
-               : get(v);
+  const auto factor = [&](const Value& v, Element e) {
+    const ValueId id = get(v);
+    const VregGrid whole = grid_of(extent(*v.type), e);
+    if (build_.is_uniform(id)) return build_.generate(Opcode::kVMove, e, whole);
+    if (const std::string why = refuse_registers(build_.value(id), whole); !why.empty()) {
+      refuse(o, why);
+    }
+    return id;
   };
-  ValueId rows = filled(lhs, from);
+  ValueId rows = factor(lhs, from);
+  const ValueId columns = factor(rhs, weights);
+  if (problems_.has_errors()) return;
   const auto& shape = lhs.type->shape;
   const std::int64_t depth = shape[static_cast<std::size_t>(lhs_dim)];
   if (lhs_dim == rank - 2) {
@@ -60,7 +66,7 @@ void MosaicFront::matmul(const Op& o) {
   TileOp op;
   const Element to = element(*o.result(), o);
   cover(extent(*o.result()->type), to, op);
-  op.operands = {rows, filled(rhs, weights), kNoValue};
+  op.operands = {rows, columns, kNoValue};
   op.transposed = rhs_dim == rank - 1;
   if (rank == 3) op.batches = shape[0];
   op.ragged_depth = depth % kLanes != 0;

@@ -32,14 +32,19 @@ void TritonFront::dot(const Op& o) {
   const auto factor = [&](const Value& v, Layout layout) {
     const ValueId id = get(v, o, layout);
     const Element e = element(v, o);
-    return build_.is_uniform(id) ? build_.generate(Opcode::kVMove, e, grid_of(*v.type, layout, e))
-                                 : id;
+    const VregGrid whole = grid_of(*v.type, layout, e);
+    if (build_.is_uniform(id)) return build_.generate(Opcode::kVMove, e, whole);
+    if (const std::string why = refuse_registers(build_.value(id), whole); !why.empty()) {
+      refuse(o, why);
+    }
+    return id;
   };
   get(rhs, o);
   TileOp op;
   op.transposed = known(rhs).layout == Layout::kTransposed;
   op.operands = {factor(lhs, Layout::kTiled),
                  factor(rhs, op.transposed ? Layout::kTransposed : Layout::kTiled), kNoValue};
+  if (problems_.has_errors()) return;
   const auto& shape = o.result()->type->shape;
   op.grid = grid_of(*o.result()->type, Layout::kTiled, to);
   op.ragged_rows = shape[0] % kSublanes != 0;

@@ -30,7 +30,8 @@ class CoreRecorder {
   static constexpr std::uint32_t kNoBundle = ~std::uint32_t{0};
 
   // What a core tells of its cycles.
-  /// The first bundle can issue in this cycle.
+  /// The first bundle can issue in this cycle. Comes before anything else is told: where the window
+  /// begins depends on it.
   void begin(Cycle first_bundle);
   bool may_leap(Cycle from, Cycle until) const { return until <= first() || from >= end_; }
   Cycle first() const { return window_.first.value_or(0); }

@@ -105,8 +105,8 @@ Cycle TensorCore::tick(Cycle now) {
   if (halted_ || !waiting_.empty()) return kNever;
   if (!started_) {
     started_ = true;
+    if (recorder_) recorder_->begin(job_.launch_cycles);
     lose(Reason::kLaunch, job_.launch_cycles, CoreRecorder::kNoBundle);
-    if (recorder_) recorder_->begin(at_);
   }
   const Program& program = *job_.program;
   while (true) {
