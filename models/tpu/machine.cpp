@@ -20,7 +20,8 @@ Expected<std::unique_ptr<run::Machine>> create(const config::Node& config,
   config::bind(config.find("tpu"), "tpu", params, problems);
   config::bind(config.find("cost"), "cost", cost, problems);
   if (problems.has_errors()) return fail(std::move(problems));
-  memory::check(params.hbm, "tpu.hbm", problems);  // of values that are right by themselves
+  check(params.core, "tpu.core", problems);  // of values that are right by themselves
+  memory::check(params.hbm, "tpu.hbm", problems);
   if (problems.has_errors()) return fail(config::placed(config, problems));
   return std::make_unique<Machine>(name, params, cost.per_hour);
 }

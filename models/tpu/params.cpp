@@ -1,6 +1,15 @@
 #include "models/tpu/params.h"
 
+#include <fmt/format.h>
+
 namespace xpusim::tpu {
+
+void check(const CoreParams& core, std::string_view path, Diagnostics& problems) {
+  if (core.rows_16bit == kSublanes || core.wide_tiles()) return;
+  problems.error({}, fmt::format("{}.rows_16bit: a tile of 16-bit elements has {} rows or {}, not "
+                                 "{}",
+                                 path, kSublanes, 2 * kSublanes, core.rows_16bit));
+}
 
 std::int64_t result_latency(const CoreParams& core, Opcode op) {
   const LatencyParams& latency = core.latency;

@@ -123,13 +123,16 @@ struct CoreParams {
   LatencyParams latency;
   MatrixParams mxu;
 
+  /// Whether a tile of 16-bit elements fills a register.
+  bool wide_tiles() const { return rows_16bit == 2 * kSublanes; }
+
   static constexpr auto schema() {
     return std::tuple{
         field("count", &CoreParams::count, Unit::kCount, "TensorCores that share a launch", 1, 8),
         field("native_bf16", &CoreParams::native_bf16, Unit::kNone,
               "the vector units compute in bf16"),
         field("rows_16bit", &CoreParams::rows_16bit, Unit::kCount,
-              "rows of a tile of 16-bit elements: 8 fill half a register, 16 all of it", 8, 16),
+              "rows of a tile of 16-bit elements: 8 (half a register) or 16 (all of it)", 8, 16),
         field("unroll", &CoreParams::unroll, Unit::kCount, "tiles a loop body works on", 1, 1024),
         group("slots", &CoreParams::slots, "issue slots of a bundle"),
         group("latency", &CoreParams::latency, "result latencies and issue intervals"),
@@ -205,6 +208,9 @@ struct TpuParams {
                       group("energy", &T::energy, "energy per event")};
   }
 };
+
+/// What no single field's range says of a TensorCore whose fields are at `path`.
+void check(const CoreParams& core, std::string_view path, Diagnostics& problems);
 
 /// Cycles after which an instruction's result can be read.
 std::int64_t result_latency(const CoreParams& core, Opcode op);

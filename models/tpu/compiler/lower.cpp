@@ -153,8 +153,7 @@ class Lowering {
     const std::int64_t steps = plan.passes(nest.grid.cols) * groups;
     const std::int64_t pieces = (steps + kUnrolledRows - 1) / kUnrolledRows;
     const Cut columns = cut(tiles, std::max(plan.column_units, tiles / pieces));
-    NestContext context{function_, placement_.definitions,      nest, groups,
-                        tiles,     core_.rows_16bit > kSublanes};
+    NestContext context{function_, placement_.definitions, nest, groups, tiles, core_.wide_tiles()};
     make_buffers(nest, context);
     const std::uint16_t sums = plan.sums_in_vmem() ? spill(nest.grid.count()) : kNoBuffer;
     Chunk chunk;
@@ -184,13 +183,13 @@ class Lowering {
   bool try_nest(const Nest& nest, std::int64_t unroll) {
     const bool down = nest.axis == Axis::kRows;
     const std::int64_t first = down ? nest.grid.rows : nest.grid.cols;
-    const std::int64_t row_step = core_.rows_16bit / kSublanes;
+    const std::int64_t row_step = core_.wide_tiles() ? 2 : 1;
     const Cut inner = cut(first, unroll, down ? row_step : 1);
     const Cut outer = cut(down ? nest.grid.cols : nest.grid.rows,
                           std::max<std::int64_t>(1, unroll / inner.size), down ? 1 : row_step);
     const Cut rows = down ? inner : outer, cols = down ? outer : inner;
     NestContext context{function_,     placement_.definitions, nest,
-                        rows.chunks(), cols.chunks(),          core_.rows_16bit > kSublanes};
+                        rows.chunks(), cols.chunks(),          core_.wide_tiles()};
     make_buffers(nest, context);
     for (int tail = 0; tail < 2; ++tail) {
       const std::int64_t trips = tail == 0 ? rows.whole : rows.rest > 0;
