@@ -128,7 +128,8 @@ void add_view(CLI::App& app, Outcome& outcome) {
   verb->add_option("--sm,--core", o->sm, "which SM or core, from 0 (0)")
       ->check(CLI::Range(0, 1'000'000));
   verb->add_option("--at", o->first_cycle,
-                   "first cycle that is shown (that at which the SM gets its first block)")
+                   "first cycle that is shown (an SM: when it gets its first block; a core: its "
+                   "first bundle's)")
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 32));
   verb->add_option("--cycles", o->cycles, "how many cycles are shown (20000)")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000}));

@@ -61,10 +61,7 @@ const HUES = {
   old: ['#b9c0cc', '/'],
   leaving: ['#cc79a7'],
   body: ['#009e73'],
-  outside: ['#b9c0cc', '/'],
-  issue: ['#b9c0cc', '\\'],
   queue: ['#b9c0cc', '/'],
-  moving: ['#0072b2'],
   flag: ['#9aa3b2'],
 };
 const hueOf = state => HUES[state] || ['#999999'];
