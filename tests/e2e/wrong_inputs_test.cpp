@@ -155,6 +155,30 @@ TEST(WrongInput, ParametersThatDoNotFitEachOtherHaveAPosition) {
                         "gpu.memory.hbm.refresh=none");
   expect_one_message(rows, 2, "--set: error: gpu.memory.hbm.timing.rfc");
 }
+TEST(WrongInput, TilesOf16BitElementsHave8Or16Rows) {
+  const std::string add = XPUSIM_SOURCE_DIR "/workloads/pallas/add.yaml";
+  expect_one_message(run(add, "tpu_v5e", "--set tpu.core.rows_16bit=12"), 2,
+                     "--set: error: tpu.core.rows_16bit: a tile of 16-bit elements has 8 rows or "
+                     "16, not 12");
+}
+TEST(WrongInput, AProductWhoseFactorsDoNotFitEachOther) {
+  std::string text =
+      read_file(XPUSIM_SOURCE_DIR "/workloads/lessons/ir/dense_layer.stablehlo.mlir");
+  const std::string dims = "contracting_dims = [1] x [0]";
+  text.replace(text.find(dims), dims.size(), "contracting_dims = [1] x [1]");
+  const std::string workload =
+      temporary("product.yaml",
+                "schema: xpusim.workload/1\ntensors: {x: {dtype: f32, shape: [8]}}\nlaunches:\n  - "
+                "kernel: '" +
+                    temporary("product.stablehlo.mlir", text) + "'\n    args: [x]\n");
+  for (const char* machine : {"h200", "tpu_v5e"}) {
+    const auto r = run(workload, machine);
+    expect_one_message(r, 2,
+                       "'stablehlo.dot_general' has contracting dimensions that differ: 1 of "
+                       "[512, 1024] and 1 of [1024, 768]");
+    EXPECT_THAT(r.err, HasSubstr("product.stablehlo.mlir:3:10: error: "));
+  }
+}
 TEST(WrongInput, AMachinesNameIsAText) {
   expect_one_message(run(launch(), temporary("list.yaml",
                                              "schema: xpusim.machine/1\nname: [a]\n"

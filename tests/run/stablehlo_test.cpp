@@ -208,5 +208,105 @@ TEST(StableHlo, SaysWithItsLineWhatItDoesNotCompile) {
               HasSubstr("m.mlir:4:5: error: only reductions over the last dimensions"));
 }
 
+/// What is said of a product of two factors.
+std::string product_problem(const std::string& lhs, const std::string& rhs,
+                            const std::string& result, const std::string& dimensions) {
+  const std::string a = "tensor<" + lhs + ">", b = "tensor<" + rhs + ">",
+                    c = "tensor<" + result + ">";
+  const auto module =
+      kernel::read_module("module @m {\n  func.func public @main(%arg0: " + a + ", %arg1: " + b +
+                              ") -> (" + c + ") {\n    %0 = stablehlo.dot_general %arg0, %arg1, " +
+                              dimensions + ", precision = [DEFAULT, DEFAULT] : (" + a + ", " + b +
+                              ") -> " + c + "\n    return %0 : " + c + "\n  }\n}\n",
+                          "m.mlir");
+  if (!module) return module.error().str();
+  const auto graph = HloGraph::make(*module->kernel(), true, {});
+  if (!graph) return graph.error().str();
+  const auto text = triton_text(*graph, graph->kernels()[0], {});
+  return text ? "" : text.error().str();
+}
+
+TEST(StableHlo, ProductsWhoseSizesDoNotFitAreNamed) {
+  const std::string flat = "contracting_dims = [1] x [0]";
+  const std::string batched = "batching_dims = [0] x [0], contracting_dims = [2] x [1]";
+  EXPECT_EQ(product_problem("8x16xf32", "16x4xf32", "8x4xf32", flat), "");
+  EXPECT_EQ(product_problem("2x8x16xf32", "2x16x4xf32", "2x8x4xf32", batched), "");
+  const auto says = [](const char* what) {
+    return HasSubstr(std::string("m.mlir:3:10: error: ") + what);
+  };
+  EXPECT_THAT(product_problem("8x16xf32", "16x4xf32", "8x4xf32", "contracting_dims = [5] x [0]"),
+              says("'stablehlo.dot_general' 'lhs' has no dimension 5, its shape is [8, 16]"));
+  EXPECT_THAT(product_problem("8x16xf32", "32x4xf32", "8x4xf32", flat),
+              says("'stablehlo.dot_general' has contracting dimensions that differ: 1 of [8, 16] "
+                   "and 0 of [32, 4]"));
+  EXPECT_THAT(product_problem("2x8x16xf32", "3x16x4xf32", "2x8x4xf32", batched),
+              says("'stablehlo.dot_general' has batching dimensions that differ: 0 of"));
+  EXPECT_THAT(product_problem("8x16xf32", "16x4xf32", "8x8xf32", flat),
+              says("'stablehlo.dot_general' gives a result of the shape [8, 4], not [8, 8]"));
+  EXPECT_THAT(
+      product_problem("8x16xf32", "16x4xf32", "4xf32", "contracting_dims = [1, 1] x [0, 0]"),
+      says("'stablehlo.dot_general' names dimension 1 of 'lhs' twice"));
+}
+
+TEST(StableHlo, ProductsThatHaveNoTritonFormAreNamed) {
+  const std::string flat = "contracting_dims = [1] x [0]";
+  EXPECT_THAT(product_problem("0x4xf32", "4x8xf32", "0x8xf32", flat),
+              HasSubstr("without elements"));
+  EXPECT_THAT(product_problem("8x0xf32", "0x8xf32", "8x8xf32", flat),
+              HasSubstr("without elements"));
+  EXPECT_THAT(product_problem("?x4xf32", "4x8xf32", "?x8xf32", flat), HasSubstr("is not known"));
+  EXPECT_THAT(product_problem("65536x4xf32", "4x65536xf32", "65536x65536xf32", flat),
+              HasSubstr("more than 2146435072 elements"));
+  EXPECT_THAT(product_problem("8x4xf32", "4x8xbf16", "8x8xf32", flat),
+              HasSubstr("m.mlir:3:5: error: 'stablehlo.dot_general': factors of different types"));
+  EXPECT_THAT(product_problem("8x4xi8", "4x8xi8", "8x8xi32", flat),
+              HasSubstr("products of floats"));
+  EXPECT_THAT(product_problem("8x4xf32", "4xf32", "8xf32", flat),
+              HasSubstr("products of fewer than two dimensions"));
+}
+
+/// Shapes that contradict the op are errors of the text, each with its place.
+TEST(StableHlo, ShapesThatDoNotFitAreNamed) {
+  const auto problem = [](const std::string& op, const std::string& from, const std::string& to) {
+    const auto module = kernel::read_module(
+        "module @m {\n  func.func public @main(%arg0: tensor<" + from + ">) -> (tensor<" + to +
+            ">) {\n    %c = stablehlo.constant dense<0.0> : tensor<f32>\n    %0 = stablehlo." + op +
+            " : (tensor<" + from + ">" + (op.starts_with("reduce") ? ", tensor<f32>" : "") +
+            ") -> tensor<" + to + ">\n    return %0 : tensor<" + to + ">\n  }\n}\n",
+        "m.mlir");
+    return module ? "" : module.error().str();
+  };
+  EXPECT_EQ(problem("reshape %arg0", "4x6xf32", "24xf32"), "");
+  EXPECT_THAT(problem("reshape %arg0", "4x6xf32", "20xf32"), HasSubstr("cannot turn 24 elements"));
+  EXPECT_THAT(problem("transpose %arg0, dims = [1, 2]", "4x6xf32", "6x4xf32"),
+              HasSubstr("m.mlir:4:10: error: 'stablehlo.transpose' 'operand' has no dimension 2"));
+  EXPECT_THAT(problem("transpose %arg0, dims = [1, 0]", "4x6xf32", "4x6xf32"),
+              HasSubstr("gives a result of the shape [6, 4], not [4, 6]"));
+  EXPECT_THAT(problem("broadcast_in_dim %arg0, dims = [2]", "4xf32", "4x6xf32"),
+              HasSubstr("'result' has no dimension 2"));
+  EXPECT_THAT(problem("broadcast_in_dim %arg0, dims = [1]", "4xf32", "4x6xf32"),
+              HasSubstr("cannot broadcast shape [4] to [4, 6]"));
+  EXPECT_THAT(problem("reduce(%arg0 init: %c) applies stablehlo.add across dimensions = [-1]",
+                      "4x6xf32", "4xf32"),
+              HasSubstr("'input' has no dimension -1"));
+  EXPECT_THAT(problem("reduce(%arg0 init: %c) applies stablehlo.add across dimensions = [1]",
+                      "4x6xf32", "6xf32"),
+              HasSubstr("gives a result of the shape [4], not [6]"));
+}
+
+/// Values that are used twice at every step are found once, so that names and texts stay short.
+TEST(StableHlo, ValuesUsedAgainAndAgainAreFoundOnce) {
+  std::string body = "    %0 = stablehlo.add %arg0, %arg0 : tensor<8xf32>\n";
+  for (int i = 1; i < 60; ++i) {
+    const std::string before = "%" + std::to_string(i - 1);
+    body += "    %" + std::to_string(i) + " = stablehlo.add " + before + ", " + before +
+            " : tensor<8xf32>\n";
+  }
+  const auto module =
+      module_of(body + "    return %59 : tensor<8xf32>\n", "%arg0: tensor<8xf32>", "tensor<8xf32>");
+  EXPECT_THAT(names(module, true), ElementsAre("add_add_add_add_fusion"));
+  expect_readable(module, true);
+}
+
 }  // namespace
 }  // namespace xpusim::run

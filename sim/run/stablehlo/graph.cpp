@@ -13,7 +13,8 @@ namespace {
 using kernel::Op;
 using kernel::Value;
 
-constexpr std::int64_t kLargestTile = std::int64_t{1} << 20;  // Triton's
+constexpr std::int64_t kLargestTile = std::int64_t{1} << 20;                    // Triton's
+constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - kLargestTile;  // by 32-bit offsets
 
 std::string_view mnemonic(const Op& op) {
   constexpr std::string_view kDialect = "stablehlo.";
@@ -28,6 +29,29 @@ std::int64_t power_of_two(std::int64_t n) {
 }
 
 std::int64_t cdiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Kernels work on some elements of every tensor, whose number is known.
+void check_size(const Value& v, const SourcePosition& where, Diagnostics& problems) {
+  const auto& shape = v.type->shape;
+  const auto none = [](std::int64_t extent) { return extent <= 0; };
+  if (std::any_of(shape.begin(), shape.end(), none)) {
+    problems.error(where, fmt::format("'{}': tensors without elements, or with a number of them "
+                                      "that is not known, are not compiled",
+                                      v.type->text));
+  } else if (v.type->count() > kMostElements) {
+    problems.error(where, fmt::format("'{}': tensors of more than {} elements are not compiled",
+                                      v.type->text, kMostElements));
+  }
+}
+
+Diagnostics check_sizes(const kernel::Function& function) {
+  Diagnostics problems;
+  for (const auto& a : function.entry().args) check_size(*a, function.op->text, problems);
+  for (const auto& op : function.entry().ops) {
+    for (const auto& r : op->results) check_size(*r, op->line(), problems);
+  }
+  return problems;
+}
 
 }  // namespace
 
@@ -44,9 +68,10 @@ const Reducer* reducer_of(const Op& reduce) {
 
 Expected<HloGraph> HloGraph::make(const kernel::Function& function, bool fuse,
                                   const TileSizes& tiles) {
+  Diagnostics problems = check_sizes(function);
+  if (problems.has_errors()) return fail(std::move(problems));
   HloGraph g;
   g.find_roots(function, fuse);
-  Diagnostics problems;
   for (const Value* r : g.results_) {
     if (!r->def || is_constant(*r)) {
       problems.error(function.op->text,
@@ -141,13 +166,14 @@ void HloGraph::add_reduction(const Op& op, const TileSizes& tiles, Diagnostics& 
 }
 
 void HloGraph::add(HloKernel k) {
-  std::vector<std::string> ops;
+  Computed computed;
   if (k.kind != HloKernel::Kind::kFinal) {
     for (const Value* v : k.root->operands) {
       const bool init = mnemonic(*k.root) == "reduce" && v == k.root->operands[1];
-      if (!init) find_inputs(*v, k, ops);
+      if (!init) find_inputs(*v, k, computed);
     }
   }
+  std::vector<std::string>& ops = computed.ops;
   ops.emplace_back(mnemonic(*k.root));
   const bool fusion = ops.size() > 1;
   if (ops.size() > 4) ops.erase(ops.begin(), ops.end() - 4);
@@ -156,14 +182,12 @@ void HloGraph::add(HloKernel k) {
   kernels_.push_back(std::move(k));
 }
 
-void HloGraph::find_inputs(const Value& v, HloKernel& k, std::vector<std::string>& ops) const {
-  if (in_memory(v)) {
-    if (std::find(k.inputs.begin(), k.inputs.end(), &v) == k.inputs.end()) k.inputs.push_back(&v);
-    return;
-  }
+void HloGraph::find_inputs(const Value& v, HloKernel& k, Computed& computed) const {
+  if (!computed.seen.insert(&v).second) return;
+  if (in_memory(v)) return k.inputs.push_back(&v);
   if (!v.def || is_constant(v)) return;
-  for (const Value* operand : v.def->operands) find_inputs(*operand, k, ops);
-  if (mnemonic(*v.def) != "broadcast_in_dim") ops.emplace_back(mnemonic(*v.def));
+  for (const Value* operand : v.def->operands) find_inputs(*operand, k, computed);
+  if (mnemonic(*v.def) != "broadcast_in_dim") computed.ops.emplace_back(mnemonic(*v.def));
 }
 
 }  // namespace xpusim::run

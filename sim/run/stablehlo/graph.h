@@ -50,7 +50,12 @@ class HloGraph {
   void add_kernels(const kernel::Op& op, const TileSizes& tiles, Diagnostics& problems);
   void add_reduction(const kernel::Op& op, const TileSizes& tiles, Diagnostics& problems);
   void add(HloKernel kernel);
-  void find_inputs(const kernel::Value& v, HloKernel& kernel, std::vector<std::string>& ops) const;
+  /// What a kernel computes besides its root.
+  struct Computed {
+    std::unordered_set<const kernel::Value*> seen;
+    std::vector<std::string> ops;
+  };
+  void find_inputs(const kernel::Value& v, HloKernel& kernel, Computed& computed) const;
 
   std::unordered_set<const kernel::Value*> in_memory_;
   std::vector<const kernel::Value*> results_;

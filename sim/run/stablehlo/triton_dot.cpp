@@ -12,7 +12,7 @@ std::vector<std::int64_t> dimensions(const kernel::Op& dot, std::string_view att
 }
 
 /// Which of a factor's last two dimensions is summed over, 0 or 1; -1 for other products. Those
-/// before them have to be its batches, in order.
+/// before them have to be its batches, in order. (The reader checks that they are dimensions.)
 std::int64_t summed(const kernel::Op& dot, std::size_t operand) {
   const bool left = operand == 0;
   const auto batches = dimensions(dot, left ? "lhs_batching" : "rhs_batching");
@@ -27,66 +27,98 @@ std::int64_t summed(const kernel::Op& dot, std::size_t operand) {
 
 }  // namespace
 
-void TritonWriter::dot() {
+std::optional<TritonWriter::Product> TritonWriter::product() {
   const kernel::Op& op = *kernel_.root;
-  const std::int64_t left = summed(op, 0), right = summed(op, 1);
-  if (left < 0 || right < 0) {
-    return refuse(op, "only products that sum over one dimension, batches before the others");
+  const auto no = [&](std::string why) {
+    refuse(op, std::move(why));
+    return std::nullopt;
+  };
+  Product p;
+  p.left = summed(op, 0);
+  p.right = summed(op, 1);
+  if (p.left < 0 || p.right < 0) {
+    return no("only products that sum over one dimension, batches before the others");
   }
-  const auto& a = op.operands[0]->type->shape;
-  const auto& c = op.result()->type->shape;
-  const std::int64_t m = c[c.size() - 2], n = c.back();
-  const std::int64_t k = a[a.size() - 2 + static_cast<std::size_t>(left)];
-  const std::int64_t bm = tiles_.dot_m, bn = tiles_.dot_n, bk = tiles_.dot_k;
-  const std::string wide = fmt::format("tensor<{}x{}xf32>", bm, bn);
+  const kernel::TypeData &a = *op.operands[0]->type, &b = *op.operands[1]->type;
+  const kernel::DType out = result().type->dtype;
+  if (a.dtype != b.dtype) return no("factors of different types are not compiled");
+  if (!kernel::is_float(a.dtype) || !kernel::is_float(out) || kernel::byte_size(out) > 4) {
+    return no("only products of floats, of up to 32 bits, are compiled");
+  }
+  for (const kernel::Value* v : op.operands) {
+    if (!graph_.in_memory(*v)) return no("a factor that is a constant is not compiled");
+  }
+  const auto& c = result().type->shape;
+  p.m = c[c.size() - 2];
+  p.n = c.back();
+  p.k = a.shape[a.shape.size() - 2 + static_cast<std::size_t>(p.left)];
+  return p;
+}
+
+void TritonWriter::dot() {
+  const std::optional<Product> p = product();
+  if (!p) return;
+  const std::int64_t bm = tiles_.dot_m, bn = tiles_.dot_n;
+  const std::int64_t down = (p->m + bm - 1) / bm, across = (p->n + bn - 1) / bn;
   std::string pid = let("tt.get_program_id x : i32"), batch;
-  if (c.size() > 2) {
-    const std::int64_t blocks = (m + bm - 1) / bm * ((n + bn - 1) / bn);
-    const std::string count = let("arith.constant {} : i32", blocks);
+  if (result().type->shape.size() > 2) {
+    const std::string count = let("arith.constant {} : i32", down * across);
     batch = let("arith.divsi {}, {} : i32", pid, count);
     pid = let("arith.remsi {}, {} : i32", pid, count);
   }
-  const std::string across = let("arith.constant {} : i32", (n + bn - 1) / bn);
-  const auto indices = [&](const std::string& block, std::int64_t size) {
-    const std::string length = let("arith.constant {} : i32", size);
-    const std::string start = let("arith.muli {}, {} : i32", block, length);
-    const std::string type = fmt::format("tensor<{}xi32>", size);
-    const std::string range =
-        let("tt.make_range {{end = {} : i32, start = 0 : i32}} : {}", size, type);
-    const std::string splat = let("tt.splat {} : i32 -> {}", start, type);
-    return let("arith.addi {}, {} : {}", splat, range, type);
-  };
-  const std::string rm = indices(let("arith.divsi {}, {} : i32", pid, across), bm);
-  const std::string rn = indices(let("arith.remsi {}, {} : i32", pid, across), bn);
+  const std::string wide = let("arith.constant {} : i32", across);
+  const std::string rm = indices(let("arith.divsi {}, {} : i32", pid, wide), bm);
+  const std::string rn = indices(let("arith.remsi {}, {} : i32", pid, wide), bn);
+  std::string value = steps(*p, rm, rn, batch);
+  const std::string out = element(result());
+  if (out != "f32") {
+    value =
+        let("arith.truncf {0} : tensor<{1}x{2}xf32> to tensor<{1}x{2}x{3}>", value, bm, bn, out);
+  }
+  const Factor to{0, rm, rn, bm, bn, p->m, p->n, p->n, 1, batch};
+  const auto [where, mask] = places(to, "%out", out);
+  line("tt.store {}, {}{} : tensor<{}x{}x!tt.ptr<{}>>", where, value,
+       mask.empty() ? "" : ", " + mask, bm, bn, out);
+}
+
+/// The places that a block of so many covers along one dimension.
+std::string TritonWriter::indices(const std::string& block, std::int64_t size) {
+  const std::string length = let("arith.constant {} : i32", size);
+  const std::string start = let("arith.muli {}, {} : i32", block, length);
+  const std::string type = fmt::format("tensor<{}xi32>", size);
+  const std::string range =
+      let("tt.make_range {{end = {} : i32, start = 0 : i32}} : {}", size, type);
+  const std::string splat = let("tt.splat {} : i32 -> {}", start, type);
+  return let("arith.addi {}, {} : {}", splat, range, type);
+}
+
+/// The loop along what is summed over; gives the sums of a block of the result, in f32.
+std::string TritonWriter::steps(const Product& p, const std::string& rm, const std::string& rn,
+                                const std::string& batch) {
+  const std::int64_t bm = tiles_.dot_m, bn = tiles_.dot_n, bk = tiles_.dot_k;
+  const std::string wide = fmt::format("tensor<{}x{}xf32>", bm, bn);
   const std::string zero = let("arith.constant dense<0.000000e+00> : {}", wide);
   const std::string low = let("arith.constant 0 : i32"), one = let("arith.constant 1 : i32");
-  const std::string steps = let("arith.constant {} : i32", (k + bk - 1) / bk);
-  const std::string sum = fmt::format("%{}", count_++);
+  const std::string high = let("arith.constant {} : i32", (p.k + bk - 1) / bk);
+  std::string sum = fmt::format("%{}", count_++);
   line("{} = scf.for %step = {} to {} step {} iter_args(%acc = {}) -> ({})  : i32 {{", sum, low,
-       steps, one, zero, wide);
+       high, one, zero, wide);
   text_.resize(text_.size() - place_.size() - 1);
   text_ += '\n';
   indent_ += 2;
   const std::string rk = indices("%step", bk);
-  const Factor lhs{0, rm, rk, bm, bk, m, k, left == 1 ? k : 1, left == 1 ? 1 : m, batch};
-  const Factor rhs{1, rk, rn, bk, bn, k, n, right == 0 ? n : 1, right == 0 ? 1 : k, batch};
+  const bool a_turned = p.left == 0, b_turned = p.right == 1;
+  const Factor lhs{0, rm, rk, bm, bk, p.m, p.k, a_turned ? 1 : p.k, a_turned ? p.m : 1, batch};
+  const Factor rhs{1, rk, rn, bk, bn, p.k, p.n, b_turned ? 1 : p.n, b_turned ? p.k : 1, batch};
   const std::string x = factor(lhs), y = factor(rhs);
-  const std::string e = element(*op.operands[0]);
+  const std::string e = element(*kernel_.root->operands[0]);
   const std::string next =
       let("tt.dot {}, {}, %acc, inputPrecision = tf32 : tensor<{}x{}x{}> * tensor<{}x{}x{}> -> {}",
           x, y, bm, bk, e, bk, bn, e, wide);
   line("scf.yield {} : {}", next, wide);
   indent_ -= 2;
   line("}}");
-  std::string value = sum;
-  const std::string out = element(result());
-  if (out != "f32") {
-    value = let("arith.truncf {} : {} to tensor<{}x{}x{}>", sum, wide, bm, bn, out);
-  }
-  const Factor to{0, rm, rn, bm, bn, m, n, n, 1, batch};
-  const auto [where, mask] = places(to, "%out", out);
-  line("tt.store {}, {}{} : tensor<{}x{}x!tt.ptr<{}>>", where, value,
-       mask.empty() ? "" : ", " + mask, bm, bn, out);
+  return sum;
 }
 
 /// Pointers to a block of a matrix, and the mask of what lies inside; "" where all does.

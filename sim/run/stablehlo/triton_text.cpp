@@ -12,6 +12,9 @@ namespace {
 using kernel::Op;
 using kernel::Value;
 
+constexpr std::size_t kLongestText = std::size_t{1} << 20;  ///< bytes; what is computed in several
+                                                            ///< places is written as often
+
 std::vector<std::int64_t> row_major(const std::vector<std::int64_t>& shape) {
   std::vector<std::int64_t> strides(shape.size(), 1);
   for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
@@ -206,6 +209,10 @@ void TritonWriter::store_number(const std::string& value, const std::string& at)
 }
 
 std::string TritonWriter::tile_of(const Value& v, const std::string& at) {
+  if (text_.size() > kLongestText) {
+    if (!problems_.has_errors()) refuse(*kernel_.root, "its kernel becomes too long");
+    return at;
+  }
   const auto key = std::pair(&v, at);
   if (const auto found = made_.find(key); found != made_.end()) return found->second;
   std::string made;

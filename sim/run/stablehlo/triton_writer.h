@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -27,6 +28,14 @@ class TritonWriter {
   void rows();
   void rest();
   void dot();
+  /// A product's sizes, and which of each factor's last two dimensions is summed over.
+  struct Product {
+    std::int64_t left = -1, right = -1, m = 0, n = 0, k = 0;
+  };
+  std::optional<Product> product();  ///< says why not
+  std::string steps(const Product& p, const std::string& rm, const std::string& rn,
+                    const std::string& batch);
+  std::string indices(const std::string& block, std::int64_t size);
   /// A block of a matrix of rows x cols elements: where its rows and columns are.
   struct Factor {
     std::size_t operand;
