@@ -84,7 +84,6 @@ std::uint64_t block_count(const exec::Launch& launch) {
 }
 
 Expected<void> check_fit(const exec::Launch& launch, const Program& program, const Occupancy& o) {
-  if (block_count(launch) == 0) return fail({}, "the grid has no blocks");
   if (o.blocks > 0) return {};
   return fail(launch.function->op->line(),
               fmt::format("a block of {} warps with {} registers a thread and {} bytes of shared "
@@ -157,14 +156,18 @@ std::string clock_reason(const GpuParams& params, double ceiling, const energy::
 
 }  // namespace
 
+struct Machine::Code {
+  std::shared_ptr<const exec::Prepared> prepared;
+  Program program;
+  KernelImage image;
+  Occupancy fit;
+};
+
 struct Machine::Job {
   const exec::Launch& launch;
   exec::DeviceMemory& memory;
   run::LaunchOptions options;
-  std::shared_ptr<const exec::Prepared> prepared;
-  const Program& program;
-  const KernelImage& image;
-  Occupancy fit;
+  const Code& code;
 };
 
 struct Machine::Clocks {
@@ -215,8 +218,7 @@ std::vector<std::string> Machine::unsupported(const kernel::Module& module) cons
   return out;
 }
 
-Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::DeviceMemory& memory,
-                                            const run::LaunchOptions& options) {
+Expected<Machine::Code> Machine::code_of(const exec::Launch& launch) const {
   auto prepared = exec::Prepared::make(launch.module, *launch.function);
   if (!prepared) return fail(std::move(prepared.error()));
   const auto site_of = [&](const kernel::Op& op) { return (*prepared)->site(op); };
@@ -226,18 +228,32 @@ Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::De
   if (!image) return fail(std::move(image.error()));
   const Occupancy fit = occupancy(params_.sm, *program);
   if (auto ok = check_fit(launch, *program, fit); !ok) return fail(std::move(ok.error()));
+  return Code{std::move(*prepared), std::move(*program), std::move(*image), fit};
+}
+
+Expected<void> Machine::accepts(const exec::Launch& launch, exec::DeviceMemory&) const {
+  auto code = code_of(launch);
+  if (!code) return fail(std::move(code.error()));
+  return {};
+}
+
+Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::DeviceMemory& memory,
+                                            const run::LaunchOptions& options) {
+  auto code = code_of(launch);
+  if (!code) return fail(std::move(code.error()));
+  if (block_count(launch) == 0) return fail({}, "the grid has no blocks");
   const auto sms = static_cast<std::uint32_t>(params_.sm.count);
   if (options.record && options.record->core >= sms)
     return fail({"--sm", 0, 0}, fmt::format("there is no SM {}: {} has {}, from 0",
                                             options.record->core, name_, sms));
 
-  const Job job{launch, memory, options, *prepared, *program, *image, fit};
+  const Job job{launch, memory, options, *code};
   return options.clock_hz ? simulate_at_given_clock(job) : simulate_at_own_clock(job);
 }
 
 double Machine::clock_ceiling(const Job& job) const {
   const double tensor = params_.energy.clock.tensor_clock_hz;
-  if (tensor <= 0 || !has_tensor_work(job.program, job.image)) return params_.clock_hz;
+  if (tensor <= 0 || !has_tensor_work(job.code.program, job.code.image)) return params_.clock_hz;
   return std::min(params_.clock_hz, tensor);
 }
 
@@ -283,7 +299,8 @@ Expected<run::LaunchReport> Machine::simulate_at_own_clock(Job job) {
 }
 
 Expected<run::LaunchReport> Machine::simulate(const Job& job, const Clocks& clocks) {
-  const auto& [launch, memory, options, prepared, program, decoded, fit] = job;
+  const auto& [launch, memory, options, code] = job;
+  const auto& [prepared, program, decoded, fit] = code;
   KernelImage image = decoded;  // a simulation changes its own
   const auto hz = static_cast<std::uint64_t>(std::llround(clocks.hz));
   LaunchProfile profile(image);

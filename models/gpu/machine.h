@@ -21,17 +21,20 @@ class Machine : public run::Machine {
   ~Machine() override;
   Expected<run::LaunchReport> launch(const exec::Launch& launch, exec::DeviceMemory& memory,
                                      const run::LaunchOptions& options) override;
+  Expected<void> accepts(const exec::Launch& launch, exec::DeviceMemory& memory) const override;
   run::Peaks peaks() const override;
   const std::string& name() const override { return name_; }
   std::vector<std::string> unsupported(const kernel::Module& module) const override;
 
  private:
+  struct Code;    // of a launch, which fits an SM
   struct Job;     // what a launch is simulated from
   struct Clocks;  // at which clock
 
   Expected<run::LaunchReport> simulate(const Job& job, const Clocks& clocks);
   Expected<run::LaunchReport> simulate_at_given_clock(const Job& job);
   Expected<run::LaunchReport> simulate_at_own_clock(Job job);
+  Expected<Code> code_of(const exec::Launch& launch) const;
   double clock_ceiling(const Job& job) const;
 
   std::string name_;

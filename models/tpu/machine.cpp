@@ -58,6 +58,13 @@ Expected<void> check_recorded(const CoreRecorder& recorder, std::uint64_t cycles
                                           recorder.first(), cycles));
 }
 
+Expected<PreparedLaunch> prepare(const exec::Launch& launch, exec::DeviceMemory& memory,
+                                 const TpuParams& params, bool values) {
+  return launch.module->form == kernel::Form::kMosaic
+             ? prepare_mosaic(launch, memory, params, values)
+             : prepare_triton(launch, memory, params, values);
+}
+
 }  // namespace
 
 Machine::Machine(std::string name, const TpuParams& params, std::optional<double> dollars_per_hour)
@@ -65,9 +72,7 @@ Machine::Machine(std::string name, const TpuParams& params, std::optional<double
 
 Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::DeviceMemory& memory,
                                             const run::LaunchOptions& options) {
-  const bool mosaic = launch.module->form == kernel::Form::kMosaic;
-  Expected<PreparedLaunch> ready = mosaic ? prepare_mosaic(launch, memory, params_, options.values)
-                                          : prepare_triton(launch, memory, params_, options.values);
+  Expected<PreparedLaunch> ready = prepare(launch, memory, params_, options.values);
   if (!ready) return fail(ready.error());
   SimulationOptions simulation;
   simulation.clock_hz = options.clock_hz.value_or(static_cast<std::uint64_t>(params_.clock_hz));
@@ -98,6 +103,12 @@ Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::De
                                            options.values, options.record->core});
   }
   return report;
+}
+
+Expected<void> Machine::accepts(const exec::Launch& launch, exec::DeviceMemory& memory) const {
+  auto ready = prepare(launch, memory, params_, false);
+  if (!ready) return fail(ready.error());
+  return {};
 }
 
 run::Peaks Machine::peaks() const {

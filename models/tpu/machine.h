@@ -21,6 +21,7 @@ class Machine : public run::Machine {
 
   Expected<run::LaunchReport> launch(const exec::Launch& launch, exec::DeviceMemory& memory,
                                      const run::LaunchOptions& options) override;
+  Expected<void> accepts(const exec::Launch& launch, exec::DeviceMemory& memory) const override;
   run::Peaks peaks() const override;
   const std::string& name() const override { return name_; }
   std::vector<std::string> unsupported(const kernel::Module& module) const override;

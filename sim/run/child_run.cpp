@@ -14,7 +14,8 @@ Expected<std::string> packed_report(const ChildWork& work) {
   return Json{{"text", to_text(*report)},
               {"json", to_json(*report)},
               {"wrong", wrong},
-              {"failure", pack_diagnostics(report->failure)}}
+              {"failure", pack_diagnostics(report->failure)},
+              {"refused", report->refused}}
       .dump(-1, ' ', false,
             Json::error_handler_t::replace);  // names in a kernel may be any bytes
 }
@@ -23,7 +24,7 @@ Expected<ChildReport> unpacked(const Expected<std::string>& outcome) {
   if (!outcome) return fail(outcome.error());
   Json j = Json::parse(*outcome);
   return ChildReport{j["text"], std::move(j["json"]), j["wrong"],
-                     unpack_diagnostics(j["failure"].get<std::string>())};
+                     unpack_diagnostics(j["failure"].get<std::string>()), j["refused"]};
 }
 
 }  // namespace

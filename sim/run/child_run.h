@@ -14,7 +14,8 @@ struct ChildReport {
   std::string text;
   nlohmann::ordered_json json;
   bool wrong_values = false;
-  Diagnostics failure;  ///< see Report::failure
+  Diagnostics failure;   ///< see Report::failure
+  bool refused = false;  ///< see Report::refused
 };
 
 /// A workload to run on a machine.

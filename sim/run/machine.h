@@ -116,6 +116,8 @@ class Machine {
   /// failure.
   virtual Expected<LaunchReport> launch(const exec::Launch& launch, exec::DeviceMemory& memory,
                                         const LaunchOptions& options) = 0;
+  /// Whether it has the code and the room for a launch: what `launch` finds before it simulates.
+  virtual Expected<void> accepts(const exec::Launch&, exec::DeviceMemory&) const { return {}; }
   virtual Peaks peaks() const = 0;
   virtual const std::string& name() const = 0;  ///< "h200"
   /// Ops of a function that this machine cannot run, as "op (line): reason"; empty if it can.

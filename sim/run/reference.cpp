@@ -9,6 +9,7 @@
 #include <map>
 
 #include "sim/run/npy.h"
+#include "sim/run/reference_lookup.h"
 
 namespace xpusim::run {
 namespace {
@@ -278,11 +279,11 @@ Expected<Array> attention(const Expression& e, const Array& q, const Array& k, c
 
 const std::vector<std::string>& function_names() {
   static const std::vector<std::string> kNames = {
-      "exp",   "exp2",    "expm1",      "log",       "log2",    "log1p", "sqrt", "rsqrt",
-      "sin",   "cos",     "tan",        "atan",      "tanh",    "erf",   "abs",  "floor",
-      "ceil",  "round",   "sign",       "relu",      "sigmoid", "silu",  "gelu", "pow",
-      "where", "maximum", "minimum",    "transpose", "matmul",  "sum",   "mean", "max",
-      "min",   "softmax", "layer_norm", "attention"};
+      "exp",   "exp2",    "expm1",      "log",       "log2",    "log1p",   "sqrt", "rsqrt",
+      "sin",   "cos",     "tan",        "atan",      "tanh",    "erf",     "abs",  "floor",
+      "ceil",  "round",   "sign",       "relu",      "sigmoid", "silu",    "gelu", "pow",
+      "where", "maximum", "minimum",    "transpose", "matmul",  "sum",     "mean", "max",
+      "min",   "softmax", "layer_norm", "attention", "take",    "bincount"};
   return kNames;
 }
 
@@ -295,6 +296,7 @@ std::optional<std::string> foreign_keyword(const Expression& e) {
       {"min", {"axis"}},
       {"softmax", {"axis", "causal"}},
       {"layer_norm", {"eps"}},
+      {"bincount", {"bins"}},
       {"attention", {"scale", "causal"}}};
   const auto it = kKeywords.find(e.name);
   const std::vector<std::string> known =
@@ -316,10 +318,12 @@ Expected<Array> call(const Expression& e, std::vector<Array> a) {
       return reduce(e, a[0]);
     if (e.name == "softmax") return softmax(e, std::move(a[0]));
     if (e.name == "transpose") return transpose(e, a[0]);
+    if (e.name == "bincount") return bincount(e, a[0]);
   }
   if (a.size() == 2) {
     if (Binary f = find_binary(e.name)) return binary(e, a[0], a[1], f);
     if (e.name == "matmul") return matmul(e, a[0], a[1]);
+    if (e.name == "take") return take(e, a[0], a[1]);
   }
   if (a.size() == 3) {
     if (e.name == "layer_norm") return layer_norm(e, a[0], a[1], a[2]);

@@ -20,7 +20,8 @@ struct Array {
 /// Evaluates an expression with NumPy's broadcasting. Functions, element by element: exp exp2 expm1
 /// log log2 log1p sqrt rsqrt sin cos tan atan tanh erf abs floor ceil round (ties to even) sign
 /// relu sigmoid silu gelu pow maximum minimum where; over whole tensors: transpose matmul sum mean
-/// max min softmax layer_norm attention. `axis=` selects the dimension of sum, mean, max, min and
+/// max min softmax layer_norm attention take(table, index) bincount(index,
+/// bins=). `axis=` selects the dimension of sum, mean, max, min and
 /// softmax (default: all, for softmax the last); `causal=1` leaves out of softmax and attention
 /// what lies right of the diagonal.
 Expected<Array> evaluate(const Expression& e,

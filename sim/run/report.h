@@ -68,6 +68,7 @@ struct Report {
   bool checked = false;
   Diagnostics
       failure;  ///< why a launch did not end (the kernel's own error, a deadlock); empty if fine
+  bool refused = false;  ///< `failure`: the machine had no code or no room for that launch
 };
 
 /// In microjoules; 0 if the machine has no energy model.

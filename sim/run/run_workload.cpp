@@ -150,6 +150,7 @@ class WorkloadRun {
       auto done = machine_.machine->launch(launch, memory_, options_);
       if (!done) {
         report_.failure = done.error();
+        report_.refused = !machine_.machine->accepts(launch, memory_);
         return false;
       }
       const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;

@@ -52,6 +52,13 @@ std::string other_form(const std::string& stem) {
   return "";
 }
 
+/// What a launch says its kernel is for a family of machines; null if it has none.
+const std::string* kernel_of(const LaunchSpec& spec, const Family& family) {
+  auto it = spec.kernel.find(family.name);
+  if (it == spec.kernel.end()) it = spec.kernel.find("");
+  return it == spec.kernel.end() ? nullptr : &it->second;
+}
+
 }  // namespace
 
 std::string home_directory() {
@@ -151,14 +158,13 @@ Expected<LoadedMachine> make_machine(config::Node config, const std::string& fil
 
 Expected<std::string> kernel_file(const Workload& w, const LaunchSpec& spec, const Family& family,
                                   const std::string& from) {
-  auto it = spec.kernel.find(family.name);
-  if (it == spec.kernel.end()) it = spec.kernel.find("");
-  if (it == spec.kernel.end())
+  const std::string* kernel = kernel_of(spec, family);
+  if (!kernel)
     return fail(spec.kernel_place(),
                 fmt::format("this launch has no kernel for the {} machines", family.name));
   auto forms = forms_for(family, from);
   if (!forms) return fail(forms.error());
-  const std::string stem = relative_to(w.path, it->second);
+  const std::string stem = relative_to(w.path, *kernel);
   auto file = find_kernel_file(stem, *forms, spec.kernel_place());
   if (file) return file;
   if (const auto other = other_form(stem); !other.empty())
@@ -166,6 +172,17 @@ Expected<std::string> kernel_file(const Workload& w, const LaunchSpec& spec, con
                 fmt::format("the {} machines take {}, but of '{}' there is {} only", family.name,
                             endings(*forms), stem, other));
   return file;
+}
+
+Expected<std::string> kernel_file_of_any_form(const Workload& w, const LaunchSpec& spec,
+                                              const Family& family, const std::string& from) {
+  const std::string* kernel = kernel_of(spec, family);
+  if (!kernel) return "";
+  if (auto forms = forms_for(family, from); !forms) return fail(forms.error());
+  auto file = kernel_file(w, spec, family, from);
+  if (file) return file;
+  const std::string other = other_form(relative_to(w.path, *kernel));
+  return other.empty() ? file : other;
 }
 
 Expected<std::shared_ptr<const kernel::Module>> read_kernel(const Workload& w,

@@ -57,6 +57,10 @@ Expected<LoadedMachine> make_machine(config::Node config, const std::string& fil
 /// The file that holds a launch's kernel for a family of machines; `from` as in RunSettings.
 Expected<std::string> kernel_file(const Workload& workload, const LaunchSpec& spec,
                                   const Family& family, const std::string& from);
+/// The same in whatever form there is, if none that the machines take; "" where the launch has no
+/// kernel for them.
+Expected<std::string> kernel_file_of_any_form(const Workload& workload, const LaunchSpec& spec,
+                                              const Family& family, const std::string& from);
 /// Compiles a kernel as far as the family's machines want it.
 Expected<kernel::Module> compile_kernel(kernel::Module module, const LaunchSpec& spec,
                                         const Family& family);

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "tests/e2e/command.h"
 
@@ -96,6 +98,75 @@ TEST(Compare, SaysWhatIsWrongWithAComparisonFileBeforeAnythingRuns) {
                         "only '"));
   EXPECT_THAT(problem("kinds: {a: [" + kWorkloads + "compare/kinds.yaml]}\n"),
               HasSubstr("expected 'schema: xpusim.workload/1'"));
+}
+
+/// A launch file like workloads/triton/reduce_sum.yaml, with `from` put in place of `to`.
+std::string changed_launch(const std::string& from, const std::string& to) {
+  std::string text = read_file(kWorkloads + "triton/reduce_sum.yaml");
+  for (const auto& [a, b] :
+       {std::pair{std::string(" ir/"), " " + kWorkloads + "triton/ir/"}, std::pair{from, to}}) {
+    EXPECT_NE(text.find(a), std::string::npos) << a;
+    text.replace(text.find(a), a.size(), b);
+  }
+  return temporary("changed.yaml", text);
+}
+
+TEST(Compare, WrongInputIsNoRefusal) {
+  const auto problem = [](const std::string& file) {
+    const auto r = xpusim("compare '" + comparison_file("kinds: {a: [" + file + "]}\n") +
+                          "' --on h200 --on tpu_v5e --on h100");
+    EXPECT_EQ(r.exit_code, 2) << r.out;
+    EXPECT_EQ(r.out, "");
+    std::istringstream text(r.err);
+    std::set<std::string> lines;
+    for (std::string line; std::getline(text, line);)
+      EXPECT_TRUE(lines.insert(line).second) << "once, not by machine: " << line;
+    return r.err;
+  };
+  EXPECT_THAT(problem(changed_launch("x_ptr: x", "x_prt: x")), HasSubstr("changed.yaml:"));
+  EXPECT_THAT(problem(changed_launch("x_ptr: x", "x_ptr: xx")), HasSubstr("no tensor 'xx'"));
+  EXPECT_THAT(problem(changed_launch("triton/ir/", "triton/no/")), HasSubstr("no kernel '"));
+  const std::string kernel = temporary("broken.ttir", "module { tt.func @k( }\n");
+  EXPECT_THAT(problem(temporary("broken.yaml",
+                                "schema: xpusim.workload/1\nname: b\n"
+                                "tensors: {x: {dtype: f32, shape: [4], init: ones}}\n"
+                                "launches: [{kernel: " +
+                                    kernel + ", grid: [1], args: {x: x}}]\n")),
+              HasSubstr("broken.ttir:1:"));
+}
+
+TEST(Compare, AWorkloadThatAMachineHasNoRoomForIsARefusal) {
+  // 65,536 counters of 4 bytes do not fit the 16 KiB of SMEM of a TPU v3.
+  const std::string set =
+      comparison_file("kinds: {a: [" + kWorkloads + "compare/histogram.yaml]}\n");
+  const auto r = xpusim("compare '" + set + "' --values off --on tpu_v3");
+  EXPECT_EQ(r.exit_code, 0) << r.out << r.err;
+  EXPECT_THAT(r.out, HasSubstr("refused: "));
+  EXPECT_THAT(r.out, HasSubstr("of SMEM, the core has"));
+}
+
+TEST(Compare, OneWorkloadTellsEveryMachinesProblems) {
+  const auto r = xpusim(
+      "compare workloads/compare/locked_sum.yaml --values off --on tpu_v3 --on h200 --on tpu_v5e");
+  EXPECT_EQ(r.exit_code, 2) << r.out;
+  EXPECT_THAT(r.err, HasSubstr("tpu_v3 cannot run this kernel"));
+  EXPECT_THAT(r.err, HasSubstr("tpu_v5e cannot run this kernel"));
+}
+
+TEST(Compare, AnOverrideMayBeForOneMachine) {
+  const auto file = temporary("prices.json", "");
+  const std::string compare =
+      "compare '" + comparison_file("kinds: {a: [" + kWorkloads + "triton/reduce_sum.yaml]}\n") +
+      "' --values off --on h200 --on roofline_h200 --json '" + file + "' ";
+  const auto r = xpusim(compare + "--set 'h200:cost.per_hour=3.5 USD/h'");
+  ASSERT_EQ(r.exit_code, 0) << r.err;
+  const json machines = json::parse(read_file(file))["machines"];
+  EXPECT_EQ(machines[0]["usd_per_hour"], 3.5);
+  EXPECT_NE(machines[1]["usd_per_hour"], 3.5);
+  const auto wrong = xpusim(compare + "--set 'h20:cost.per_hour=3.5 USD/h'");
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("'h20:cost.per_hour=3.5 USD/h' is for none of these machines; "
+                                   "did you mean 'h200'?"));
 }
 
 TEST(Compare, TheKindsOfTheProjectAreThereAndTheSameWork) {

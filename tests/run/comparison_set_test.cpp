@@ -10,7 +10,7 @@ using testing::HasSubstr;
 Expected<ComparisonSet> parse(const std::string& text) {
   auto root = config::read_yaml(text, "dir/s.yaml");
   if (!root) return fail(root.error());
-  return parse_comparison_set(*root, "dir/s.yaml");
+  return parse_comparison_set(*root, "dir/s.yaml", {"gpu", "tpu"});
 }
 
 /// Everything that is said about a comparison file with these lines.
@@ -76,6 +76,11 @@ TEST(ComparisonSet, SaysEveryProblemWithItsPlace) {
   EXPECT_THAT(parse("schema: xpusim.comparison_set/2\nkinds: {a: [b.yaml]}\n").error().str(),
               HasSubstr("dir/s.yaml:1:9: error: expected 'schema: xpusim.comparison_set/1'"));
   EXPECT_THAT(parse("- a\n").error().str(), HasSubstr("a comparison file is a map"));
+}
+
+TEST(ComparisonSet, AFormIsForAFamilyThatThereIs) {
+  EXPECT_EQ(problems("kinds: {a: [{gpo: b.yaml}]}\n"),
+            "dir/s.yaml:2:14: error: unknown key 'gpo' in a workload; did you mean 'gpu'?\n");
 }
 
 TEST(ComparisonSet, IsToldFromALaunchFileByItsSchema) {

@@ -63,13 +63,15 @@ TEST(Comparison, ChoosesByTheGeometricMean) {
   ASSERT_TRUE(time.machine && time.next);
   EXPECT_EQ(*time.machine, 0u);
   EXPECT_NEAR(time.ratio, std::sqrt(4.0 * 2.0), 1e-9);
-  EXPECT_FALSE(time.is_close);
+  EXPECT_EQ(time.margin, Margin::kApart);
   const Choice energy = choose(c, c.kinds[0], Aim::kEnergy);
   EXPECT_EQ(*energy.machine, 1u);
+  EXPECT_EQ(energy.margin, Margin::kUnknown) << "nobody measured energies";
   EXPECT_NEAR(energy.ratio, 5 / std::sqrt(8.0), 1e-9);
   const Choice cost = choose(c, c.kinds[0], Aim::kCost);
   EXPECT_EQ(*cost.machine, 1u);
   EXPECT_NEAR(cost.ratio, 6 / std::sqrt(8.0), 1e-9);
+  EXPECT_EQ(cost.margin, Margin::kApart);
 }
 
 TEST(Comparison, SaysWhyOfBoundsAndLedgersPowersAndPrices) {
@@ -89,15 +91,32 @@ TEST(Comparison, SaysWhyOfBoundsAndLedgersPowersAndPrices) {
 TEST(Comparison, WithinTheErrorsOfTheModelsItIsTooCloseToCall) {
   Comparison c = two_machines();
   c.kinds[0].rows = {{"add", {ran(10e3, 0.9, 500, 9.0), ran(10.4e3, 0.9, 500, 9.0)}}};
-  EXPECT_TRUE(choose(c, c.kinds[0], Aim::kTime).is_close) << "4 %, and both are 4 % off";
+  EXPECT_EQ(choose(c, c.kinds[0], Aim::kTime).margin, Margin::kClose)
+      << "4 %, and both are 4 % off";
+  EXPECT_EQ(choose(c, c.kinds[0], Aim::kEnergy).margin, Margin::kUnknown);
   EXPECT_EQ(choose(c, c.kinds[0], Aim::kTime).why,
             "the bounds are alike (HBM bandwidth: 4.00 TB/s against 1.00 TB/s) and it comes to 90 "
             "%, small to 90 %");
   c.kinds[0].rows[0].runs[1] = ran(10.6e3, 0.9, 500, 9.0);
-  EXPECT_FALSE(choose(c, c.kinds[0], Aim::kTime).is_close) << "6 % is more than 4 % and 4 %";
+  EXPECT_EQ(choose(c, c.kinds[0], Aim::kTime).margin, Margin::kApart)
+      << "6 % is more than 4 % and 4 %";
   c.kinds[0].rows[0].runs[1] = ran(10.1e3, 0.9, 500, 9.0);
   c.kinds[0].rows[0].runs[1].trust.reset();
-  EXPECT_FALSE(choose(c, c.kinds[0], Aim::kTime).is_close) << "nobody knows its error";
+  const Choice unknown = choose(c, c.kinds[0], Aim::kTime);
+  EXPECT_EQ(unknown.margin, Margin::kUnknown) << "nobody knows its error";
+  EXPECT_THAT(to_text(c), HasSubstr("? big (1.01)"));
+  EXPECT_TRUE(to_json(c)["kinds"][0]["choices"]["time"]["within_errors"].is_null());
+}
+
+TEST(Comparison, WrongValuesAreNoFigures) {
+  Comparison c = two_machines();
+  ComparedRun& wrong = c.kinds[0].rows[0].runs[0];
+  wrong.check = kWrong;
+  for (const Aim aim : kAims) EXPECT_FALSE(figure(wrong, aim));
+  const Choice choice = choose(c, c.kinds[0], Aim::kTime);
+  EXPECT_EQ(*choice.machine, 1u) << "big is faster, but only one of its two is right";
+  EXPECT_EQ(choice.why, "the only one that runs all 2");
+  EXPECT_NEAR(*advantage(c.kinds[0], Aim::kTime, 0, 1), 2, 1e-9) << "over 'mul' alone";
 }
 
 TEST(Comparison, ARefusalLeavesTheOthersToChooseFrom) {
@@ -138,7 +157,7 @@ TEST(Comparison, AdvantageIsOverTheRowsThatBothRan) {
 
 TEST(Comparison, FailuresAndWrongValuesAreFailures) {
   Comparison c = two_machines();
-  c.kinds[0].rows[0].runs[0].check = "WRONG";
+  c.kinds[0].rows[0].runs[0].check = kWrong;
   EXPECT_TRUE(c.any_failed());
   c = two_machines();
   c.kinds[0].rows[0].runs[0].status = ComparedRun::Status::kFailed;
@@ -163,7 +182,7 @@ streams
   small    0.354      1.77        2.12
   fastest       big, 2.83 times as fast as small
                 its bound is 4 times lower (HBM bandwidth: 4.00 TB/s against 1.00 TB/s), although it comes to 64 % of it, small to 90 % of its own; big loses 30 % of its cycles on the mean: waits for global memory
-  least energy  small, 1.77 times less than big
+  least energy  small, 1.77 times less than big, by figures whose errors are not known
                 it draws 100 W against 500 W, for 2.83 times as long; 40 % of the energy of big is hbm
   cheapest      small, 2.12 times cheaper than big
                 it costs 1.50 USD an hour against 9.00, for 2.83 times as long
@@ -185,10 +204,10 @@ error: of simulated times when the machine was last compared with a real one
   in brackets where none of the kind was compared, or the run lies far from those that were
   energies have no measured error here; configs/README.md says what each is fitted on
 
-which to choose for  time        energy        cost
-streams              big (2.83)  small (1.77)  small (2.12)
-irregular            only big    only big      only big
-(how many times better than the next; ~: within the models' errors)
+which to choose for  time        energy          cost
+streams              big (2.83)  ? small (1.77)  small (2.12)
+irregular            only big    only big        only big
+(how many times better than the next; ~: within the models' errors; ?: their errors are not known, as of all energies)
 )");
 }
 
@@ -221,7 +240,7 @@ TEST(Comparison, ItsJsonIsOfThisSchema) {
             R"({"machine":"small","status":"refused","reason":"k.ttir: no atomics here"})");
   EXPECT_EQ(
       j["kinds"][1]["choices"]["time"].dump(),
-      R"({"machine":"big","next":null,"ratio":null,"within_errors":false,"why":"the only one that runs it"})");
+      R"({"machine":"big","next":null,"ratio":null,"within_errors":null,"why":"the only one that runs it"})");
   EXPECT_EQ(runs[0]["limit"].dump(), R"({"kind":"bound","what":"HBM bandwidth","share":0.9})");
   EXPECT_EQ(
       runs[0]["expected_error"].dump(),

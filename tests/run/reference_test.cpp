@@ -40,6 +40,19 @@ TEST(Reference, BroadcastsAsNumPyDoes) {
             std::string::npos);
 }
 
+TEST(Reference, LooksUpAndCountsByIndices) {
+  EXPECT_EQ(values("take(x, s - 1)"), (std::vector<double>{4, 5, 6}));
+  EXPECT_EQ(values("take(r, x // 3)"), (std::vector<double>{10, 10, 20, 20, 20, 30}));
+  EXPECT_EQ(run("take(x, x // 4)")->shape, (std::vector<std::int64_t>{2, 3, 3}));
+  EXPECT_EQ(values("bincount(x // 2, bins=5)"), (std::vector<double>{1, 2, 2, 1, 0}));
+  EXPECT_EQ(run("take(r, x)").error().str(),
+            "l.yaml:1:1: error: 'take' of index 3: it has 0 to 2\n");
+  EXPECT_FALSE(run("take(s, s)"));
+  EXPECT_FALSE(run("take(r, s / 4)")) << "0.5 is no index";
+  EXPECT_FALSE(run("bincount(x, bins=6)")) << "6 is one more than the last";
+  EXPECT_FALSE(run("bincount(x)"));
+}
+
 TEST(Reference, ReducesAlongAnAxisOrOverAll) {
   EXPECT_EQ(values("sum(x)"), std::vector<double>{21});
   EXPECT_EQ(values("sum(x, axis=0)"), (std::vector<double>{5, 7, 9}));

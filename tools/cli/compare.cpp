@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -13,16 +15,31 @@
 namespace xpusim::cli {
 namespace {
 
-/// Whether an override is for a machine of this family: it is not below another family's key.
-bool takes(const run::Family& family, const std::string& override) {
-  const run::Family* of = run::find_family(override.substr(0, override.find_first_of(".=")));
-  return of == nullptr || of == &family;
-}
+/// An override as written: `h200:cost.per_hour=...` is for one machine, as `--on` calls it.
+struct Override {
+  explicit Override(const std::string& text) : text(text) {
+    const auto colon = text.substr(0, text.find('=')).rfind(':');
+    if (colon == std::string::npos) return;
+    machine = text.substr(0, colon);
+    this->text = text.substr(colon + 1);
+  }
+
+  /// Without a machine it is for those of its family, all if it is not below a family's key.
+  bool is_for(const std::string& on, const run::Family& family) const {
+    if (machine) return *machine == on;
+    const run::Family* of = run::find_family(text.substr(0, text.find_first_of(".=")));
+    return of == nullptr || of == &family;
+  }
+
+  std::optional<std::string> machine;
+  std::string text;
+};
 
 /// The overrides of each machine; one that none of them takes is an error.
 Expected<std::vector<std::vector<std::string>>> share_overrides(const RunOptions& options) {
   std::vector<std::vector<std::string>> out(options.machines.size());
-  std::vector<bool> taken(options.overrides.size());
+  const std::vector<Override> overrides(options.overrides.begin(), options.overrides.end());
+  std::vector<bool> taken(overrides.size());
   Diagnostics problems;
   for (std::size_t m = 0; m < out.size(); ++m) {
     auto machine = run::load_machine(options.machines[m], {});
@@ -31,15 +48,17 @@ Expected<std::vector<std::vector<std::string>>> share_overrides(const RunOptions
       continue;
     }
     for (std::size_t i = 0; i < taken.size(); ++i) {
-      if (!takes(*machine->family, options.overrides[i])) continue;
+      if (!overrides[i].is_for(options.machines[m], *machine->family)) continue;
       taken[i] = true;
-      out[m].push_back(options.overrides[i]);
+      out[m].push_back(overrides[i].text);
     }
   }
   for (std::size_t i = 0; i < taken.size() && !problems.has_errors(); ++i) {
     if (!taken[i])
-      problems.error({"--set", 0, 0},
-                     fmt::format("'{}' is for none of these machines", options.overrides[i]));
+      problems.error(
+          {"--set", 0, 0},
+          fmt::format("'{}' is for none of these machines{}", options.overrides[i],
+                      did_you_mean(overrides[i].machine.value_or(""), options.machines)));
   }
   if (problems.has_errors()) return fail(std::move(problems));
   return out;
@@ -90,6 +109,9 @@ Expected<Plan> plan_of(const Options& options) {
   auto machines = run::compared_machines(plan.on);
   if (!machines) return fail(machines.error());
   plan.machines = std::move(*machines);
+  if (plan.is_set)
+    if (auto right = run::check_forms(plan.set, plan.machines, plan.on); !right)
+      return fail(right.error());
   return plan;
 }
 
@@ -106,22 +128,73 @@ bool write(const Options& options, const nlohmann::ordered_json& json,
          written(options.html, options.html.empty() ? "" : run::to_html(comparison));
 }
 
-/// One workload: what a machine cannot run is an error.
+/// A line that tells how many runs have ended.
+class Progress {
+ public:
+  void show(std::size_t done, std::size_t all) const {
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start_;
+    progress(
+        fmt::format("{}/{} runs ({:.0f} s left)", done, all,
+                    wall.count() / static_cast<double>(done) * static_cast<double>(all - done)));
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// What kept machines from running a workload, each problem once, with those that had it.
+class Problems {
+ public:
+  void add(const std::string& machine, const Diagnostics& problems) {
+    for (const auto& d : problems.list()) {
+      auto it = std::find_if(list_.begin(), list_.end(),
+                             [&](const auto& p) { return p.first.str() == d.str(); });
+      if (it == list_.end()) it = list_.insert(it, {d, {}});
+      it->second.push_back(machine);
+    }
+  }
+  void print_of(std::size_t machines) const {
+    Diagnostics out;
+    for (auto [d, on] : list_) {
+      if (on.size() < machines) d.message += fmt::format(" (on {})", fmt::join(on, ", "));
+      out.add(std::move(d));
+    }
+    print(out);
+  }
+
+ private:
+  std::vector<std::pair<Diagnostic, std::vector<std::string>>> list_;
+};
+
+/// One workload: what a machine cannot run is an error. The exit code is the worst of the runs'.
 int compare_workload(const Options& options, Plan plan) {
   const run::ComparedWorkload& workload = plan.set.kinds.front().workloads.front();
   std::vector<run::ChildWork> work;
   for (const auto& settings : plan.on) work.push_back({workload.form(""), &settings});
   std::vector<Expected<run::ChildReport>> reports(work.size(), fail({}, "did not run"));
+  const Progress line;
+  std::size_t done = 0;
   run::run_in_children(work, options.jobs, [&](std::size_t i, Expected<run::ChildReport> r) {
     reports[i] = std::move(r);
+    line.show(++done, work.size());
   });
+  end_progress();
   nlohmann::ordered_json all = {{"schema", "xpusim.comparison/1"},
                                 {"reports", nlohmann::ordered_json::array()}};
-  for (auto& report : reports) {
-    if (!report) return print(report.error()), exit_code(report.error());
-    if (!report->failure.empty()) return print(report->failure), kRunFailed;
-    all["reports"].push_back(std::move(report->json));
+  Problems problems;
+  int worst = kFine;
+  for (std::size_t m = 0; m < reports.size(); ++m) {
+    auto& report = reports[m];
+    const Diagnostics& failure = report ? report->failure : report.error();
+    problems.add(plan.machines[m].name, failure);
+    if (!report)
+      worst = std::max(worst, exit_code(failure));
+    else if (!failure.empty())
+      worst = std::max(worst, kRunFailed);
+    else
+      all["reports"].push_back(std::move(report->json));
   }
+  if (worst != kFine) return problems.print_of(reports.size()), worst;
   const auto comparison = run::comparison_of(plan.set, std::move(plan.machines), all["reports"]);
   print(run::side_by_side(comparison));
   if (!write(options, all, comparison)) return kWrongInput;
@@ -129,15 +202,10 @@ int compare_workload(const Options& options, Plan plan) {
 }
 
 int compare_set(const Options& options, Plan plan) {
-  const auto start = std::chrono::steady_clock::now();
-  const auto comparison = run::run_comparison(
-      plan.set, std::move(plan.machines), plan.on, options.jobs,
-      [&](std::size_t done, std::size_t all) {
-        const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
-        progress(fmt::format(
-            "{}/{} runs ({:.0f} s left)", done, all,
-            wall.count() / static_cast<double>(done) * static_cast<double>(all - done)));
-      });
+  const Progress line;
+  const auto comparison =
+      run::run_comparison(plan.set, std::move(plan.machines), plan.on, options.jobs,
+                          [&](std::size_t done, std::size_t all) { line.show(done, all); });
   end_progress();
   print(run::to_text(comparison));
   if (!write(options, run::to_json(comparison), comparison)) return kWrongInput;

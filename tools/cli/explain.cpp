@@ -44,7 +44,8 @@ void add_explain(CLI::App& app, Outcome& outcome) {
       "explain", "run a workload and tell, by source line, what code it became and how that ran");
   auto options = std::make_shared<ExplainOptions>();
   options->add_to(*verb);
-  verb->add_flag("--bundles", options->bundles, "list every instruction of a GPU's program, every bundle of a TPU's, too");
+  verb->add_flag("--bundles", options->bundles,
+                 "list every instruction of a GPU's program, every bundle of a TPU's, too");
   verb->callback([options, &outcome] { outcome.exit_code = explain(*options); });
 }
 

@@ -31,7 +31,7 @@ void RunOptions::add_to(CLI::App& app) {
   one_value_each(*app.add_option(
       "--set", overrides,
       "override a configuration value: gpu.sm.count=16; may be repeated; compare gives it "
-      "to the machines that have that family"));
+      "to the machines that have that family, or to one: h200:cost.per_hour=..."));
   app.add_option("--values", values,
                  "on (default): compute and check values; off: only what addresses need")
       ->check(CLI::IsMember({"on", "off"}));

@@ -21,6 +21,30 @@ Words words(Aim aim) {
   return {"", ""};
 }
 
+const char* words(Margin margin) {
+  switch (margin) {
+    case Margin::kApart:
+      return "";
+    case Margin::kClose:
+      return ", which is within the models' errors";
+    case Margin::kUnknown:
+      return ", by figures whose errors are not known";
+  }
+  return "";
+}
+
+const char* mark(Margin margin) {
+  switch (margin) {
+    case Margin::kApart:
+      return "";
+    case Margin::kClose:
+      return "~ ";
+    case Margin::kUnknown:
+      return "? ";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string choice_text(const Comparison& c, const Choice& choice, Aim aim,
@@ -31,8 +55,7 @@ std::string choice_text(const Comparison& c, const Choice& choice, Aim aim,
   const std::string& best = c.machines[*choice.machine].name;
   if (!choice.next) return fmt::format("{}{}, {}\n", head, best, choice.why);
   std::string out = fmt::format("{}{}, {} {} {}{}\n", head, best, ratio_text(choice.ratio), w.than,
-                                c.machines[*choice.next].name,
-                                choice.is_close ? ", which is within the models' errors" : "");
+                                c.machines[*choice.next].name, words(choice.margin));
   if (!choice.why.empty()) out += fmt::format("{:<{}}{}\n", "", head.size(), choice.why);
   return out;
 }
@@ -41,7 +64,7 @@ std::string choice_cell(const Comparison& c, const Choice& choice) {
   if (!choice.machine) return "-";
   const std::string& best = c.machines[*choice.machine].name;
   if (!choice.next) return "only " + best;
-  return fmt::format("{}{} ({})", choice.is_close ? "~ " : "", best, ratio_text(choice.ratio));
+  return fmt::format("{}{} ({})", mark(choice.margin), best, ratio_text(choice.ratio));
 }
 
 }  // namespace xpusim::run

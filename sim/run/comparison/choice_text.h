@@ -10,7 +10,8 @@ namespace xpusim::run {
 std::string choice_text(const Comparison& comparison, const Choice& choice, Aim aim,
                         const std::string& indent);
 
-/// "h200 (1.3)", "~ h200 (1.03)", "only h200": for a table.
+/// "h200 (1.3)", "~ h200 (1.03)" within the errors, "? h200 (1.3)" where they are not known, "only
+/// h200": for a table.
 std::string choice_cell(const Comparison& comparison, const Choice& choice);
 
 }  // namespace xpusim::run

@@ -11,8 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kNearBound = 0.75;  // so much of the time is the bound's own
-constexpr double kBusy = 0.85;       // so much of the time a part is busy, which then is the limit
+constexpr double kBusy = 0.85;  // so much of the time a part is busy, which then is the limit
 
 double number(const Json& j) { return j.is_number() ? j.get<double>() : 0; }
 Figure figure(const Json& j) { return j.is_number() ? Figure(j.get<double>()) : std::nullopt; }
@@ -128,7 +127,7 @@ std::string check_of(const Json& launches) {
     if (!l["check"].is_object()) continue;
     if (check.empty()) check = "right";
     for (const auto& [tensor, c] : l["check"].items())
-      if (!c["right"].get<bool>()) check = "WRONG";
+      if (!c["right"].get<bool>()) check = kWrong;
   }
   return check;
 }

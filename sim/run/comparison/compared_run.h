@@ -23,6 +23,9 @@ struct Limit {
 };
 std::string to_text(const Limit& limit);
 
+/// From this share of the time on, it is the bound that takes it.
+inline constexpr double kNearBound = 0.75;
+
 /// From this share of the cycles on, it is instructions that take the time.
 inline constexpr double kMostIssue = 0.5;
 
@@ -35,10 +38,12 @@ struct Trust {
   bool applies = false;    ///< ... of about this time, with these ops, on this configuration
 };
 
+inline constexpr const char* kWrong = "WRONG";  ///< what a check says of wrong values
+
 struct ComparedRun {
   enum class Status { kOk, kRefused, kFailed } status = Status::kOk;
   std::string reason;  ///< why it was refused, or failed
-  std::string check;   ///< "right", "WRONG", or "" where nothing was checked
+  std::string check;   ///< "right", kWrong, or "" where nothing was checked
 
   double time_ns = 0, flops = 0, hbm_bytes = 0, wall_s = 0;
   double bound_ns = 0;   ///< the least time by the machine's peaks

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
+
+#include "sim/run/check_workload.h"
 
 namespace xpusim::run {
 namespace {
@@ -25,17 +28,23 @@ ComparedRun without_figures(ComparedRun::Status status, std::string reason) {
   return run;
 }
 
-/// A problem with a place was found before anything ran: the machine refuses what it was given.
-ComparedRun outcome(const Expected<ChildReport>& report) {
+/// All files are right. So a problem with a place that was found before anything ran is what the
+/// machine refuses, but for a reference, of which only names are checked before.
+bool is_refusal(const Workload& workload, const Diagnostics& problems) {
+  return std::all_of(problems.list().begin(), problems.list().end(), [&](const Diagnostic& d) {
+    return !d.where.file.empty() && !is_of_expectation(workload, d.where);
+  });
+}
+
+ComparedRun outcome(const Workload& workload, const Expected<ChildReport>& report) {
   using Status = ComparedRun::Status;
-  if (!report) {
-    const auto& list = report.error().list();
-    const bool refused = std::any_of(list.begin(), list.end(),
-                                     [](const Diagnostic& d) { return !d.where.file.empty(); });
-    return without_figures(refused ? Status::kRefused : Status::kFailed, one_line(report.error()));
-  }
+  if (!report)
+    return without_figures(
+        is_refusal(workload, report.error()) ? Status::kRefused : Status::kFailed,
+        one_line(report.error()));
   if (report->failure.has_errors())
-    return without_figures(Status::kFailed, one_line(report->failure));
+    return without_figures(report->refused ? Status::kRefused : Status::kFailed,
+                           one_line(report->failure));
   return compared_run(report->json);
 }
 
@@ -95,11 +104,13 @@ std::optional<double> error_of(const std::vector<const ComparedRow*>& rows, std:
   return sum / static_cast<double>(rows.size());
 }
 
-/// Errors of two machines are independent: their ratio's is the root of the squares' sum.
-bool within_errors(const std::vector<const ComparedRow*>& rows, double ratio, std::size_t a,
-                   std::size_t b) {
+/// Errors of two machines are independent: their ratio's is the root of the squares' sum. A cost is
+/// a time times a price, which is exact.
+Margin margin_of(const std::vector<const ComparedRow*>& rows, Aim aim, double ratio, std::size_t a,
+                 std::size_t b) {
   const auto of_a = error_of(rows, a), of_b = error_of(rows, b);
-  return of_a && of_b && ratio - 1 < std::hypot(*of_a, *of_b);
+  if (aim == Aim::kEnergy || !of_a || !of_b) return Margin::kUnknown;
+  return ratio - 1 < std::hypot(*of_a, *of_b) ? Margin::kClose : Margin::kApart;
 }
 
 }  // namespace
@@ -108,7 +119,7 @@ bool Comparison::any_failed() const {
   for (const auto& kind : kinds)
     for (const auto& row : kind.rows)
       for (const auto& run : row.runs)
-        if (run.status == ComparedRun::Status::kFailed || run.check == "WRONG") return true;
+        if (run.status == ComparedRun::Status::kFailed || run.check == kWrong) return true;
   return false;
 }
 
@@ -126,6 +137,27 @@ Expected<std::vector<ComparedMachine>> compared_machines(const std::vector<RunSe
   }
   if (problems.has_errors()) return fail(std::move(problems));
   return machines;
+}
+
+Expected<void> check_forms(const ComparisonSet& set, const std::vector<ComparedMachine>& machines,
+                           const std::vector<RunSettings>& on) {
+  Diagnostics problems;
+  std::set<std::string> said, checked;  // machines of a family are given the same
+  for (std::size_t m = 0; m < machines.size(); ++m) {
+    if (!checked.insert(machines[m].family).second) continue;
+    for (const auto& kind : set.kinds) {
+      for (const auto& w : kind.workloads) {
+        const Workload* form = w.form(machines[m].family);
+        if (!form) continue;
+        const auto right = check_workload(*form, *find_family(machines[m].family), on[m]);
+        if (right) continue;
+        for (const auto& d : right.error().list())
+          if (said.insert(d.str()).second) problems.add(d);
+      }
+    }
+  }
+  if (problems.has_errors()) return fail(std::move(problems));
+  return {};
 }
 
 Comparison run_comparison(const ComparisonSet& set, std::vector<ComparedMachine> machines,
@@ -152,7 +184,7 @@ Comparison run_comparison(const ComparisonSet& set, std::vector<ComparedMachine>
   }
   std::size_t finished = 0;
   run_in_children(work, jobs, [&](std::size_t i, Expected<ChildReport> report) {
-    *cells[i].run = outcome(report);
+    *cells[i].run = outcome(*cells[i].workload, report);
     if (done) done(++finished, cells.size());
   });
   return out;
@@ -179,7 +211,7 @@ const char* name(Aim aim) {
 }
 
 Figure figure(const ComparedRun& run, Aim aim) {
-  if (!run.ok() || run.time_ns <= 0) return std::nullopt;
+  if (!run.ok() || run.check == kWrong || run.time_ns <= 0) return std::nullopt;
   Figure f = run.time_ns;
   if (aim == Aim::kEnergy) f = run.energy_uj;
   if (aim == Aim::kCost) f = run.cost_usd;
@@ -225,7 +257,7 @@ Choice choose(const Comparison& c, const ComparedKind& kind, Aim aim) {
   }
   choice.next = candidates[1];
   choice.ratio = std::exp(mean_log(rows, aim, candidates[1]) - mean_log(rows, aim, candidates[0]));
-  choice.is_close = within_errors(rows, choice.ratio, candidates[0], candidates[1]);
+  choice.margin = margin_of(rows, aim, choice.ratio, candidates[0], candidates[1]);
   choice.why = why(c, rows, aim, candidates[0], candidates[1]);
   return choice;
 }

@@ -43,9 +43,13 @@ struct Comparison {
 /// The machines of these settings, with their overrides; says all that is wrong with them.
 Expected<std::vector<ComparedMachine>> compared_machines(const std::vector<RunSettings>& on);
 
-/// Runs every workload on every machine, a child process each and at most `jobs` at a time. A
-/// machine that cannot run a workload is a refusal of that cell, and the rest goes on. `done` is
-/// called as each ends, with how many have.
+/// Reads and binds all that would run: says what is wrong with the files whatever machines can run.
+Expected<void> check_forms(const ComparisonSet& set, const std::vector<ComparedMachine>& machines,
+                           const std::vector<RunSettings>& on);
+
+/// Runs every workload, whose forms are checked, on every machine, a child process each and at most
+/// `jobs` at a time. A machine that cannot run a workload, by its ops or for want of room, is a
+/// refusal of that cell, and the rest goes on. `done` is called as each ends, with how many have.
 Comparison run_comparison(const ComparisonSet& set, std::vector<ComparedMachine> machines,
                           const std::vector<RunSettings>& on, int jobs,
                           const std::function<void(std::size_t done, std::size_t all)>& done);
@@ -59,12 +63,17 @@ enum class Aim { kTime, kEnergy, kCost };
 inline constexpr Aim kAims[] = {Aim::kTime, Aim::kEnergy, Aim::kCost};
 const char* name(Aim aim);
 
-/// The figure of a run that an aim makes small; none if it is not known.
+/// The figure of a run that an aim makes small; none if it is not known, or if the run computed
+/// wrong values.
 Figure figure(const ComparedRun& run, Aim aim);
 
 /// How much smaller the figure of machine `a` is than that of `b`, as the geometric mean over the
 /// rows that both ran; none if there is no such row.
 std::optional<double> advantage(const ComparedKind& kind, Aim aim, std::size_t a, std::size_t b);
+
+/// How a ratio compares with the errors of the two models' figures. Nobody measured those of
+/// energies, nor of the times of a machine that was never compared with a real one.
+enum class Margin { kApart, kClose, kUnknown };
 
 /// Which machine to choose for a kind of work. Only machines that run as many of its workloads as
 /// any does are looked at; what decides is the geometric mean over those that all of them run.
@@ -72,7 +81,7 @@ struct Choice {
   std::optional<std::size_t> machine;  ///< none if no machine has the figure
   std::optional<std::size_t> next;     ///< the next best; none if there is but one
   double ratio = 0;                    ///< how much better it is than that
-  bool is_close = false;               ///< the ratio is within the errors of the two models' times
+  Margin margin = Margin::kUnknown;    ///< whether the ratio is more than the errors
   std::string why;                     ///< a sentence, of the bounds, the ledgers and the prices
 };
 Choice choose(const Comparison& comparison, const ComparedKind& kind, Aim aim);

@@ -72,6 +72,12 @@ Json machine_json(const ComparedMachine& m) {
           {"usd_per_hour", figure_json(m.peaks.dollars_per_hour)}};
 }
 
+/// Null if nobody knows.
+Json within_errors(const Choice& choice) {
+  if (!choice.next || choice.margin == Margin::kUnknown) return nullptr;
+  return choice.margin == Margin::kClose;
+}
+
 Json choice_json(const Comparison& c, const Choice& choice) {
   const auto machine = [&](const std::optional<std::size_t>& m) {
     return m ? Json(c.machines[*m].name) : Json(nullptr);
@@ -79,7 +85,7 @@ Json choice_json(const Comparison& c, const Choice& choice) {
   return {{"machine", machine(choice.machine)},
           {"next", machine(choice.next)},
           {"ratio", choice.next ? Json(choice.ratio) : Json(nullptr)},
-          {"within_errors", choice.is_close},
+          {"within_errors", within_errors(choice)},
           {"why", choice.why}};
 }
 

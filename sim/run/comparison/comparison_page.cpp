@@ -108,7 +108,8 @@ std::string to_html(const Comparison& c) {
                                  c.values ? "on" : "off", c.warm_caches ? "warm" : "cold");
   body += section("Which to choose",
                   "In brackets how many times better than the next best machine, as a geometric "
-                  "mean; ~ is within the errors of the models' times.",
+                  "mean; ~ is within the errors of the models' times; ? is where these are not "
+                  "known: of all energies, and of machines never compared with a real one.",
                   decision_table(c));
   body += section("Machines",
                   "One device each, and they differ in size: per watt and per dollar are what can "

@@ -22,7 +22,10 @@ std::string stem(const std::string& file) { return std::filesystem::path(file).s
 /// Reads the parts of a comparison file, collecting every problem.
 class Reader {
  public:
-  explicit Reader(const std::string& path) { out_.path = path; }
+  Reader(const std::string& path, const std::vector<std::string>& families) : keys_{"name"} {
+    out_.path = path;
+    keys_.insert(keys_.end(), families.begin(), families.end());
+  }
 
   Expected<ComparisonSet> read(const Node& root) {
     if (root.kind != Node::Kind::kMap) return fail(root.origin, "a comparison file is a map");
@@ -91,15 +94,13 @@ class Reader {
       w.name = stem(node.scalar);
       return w;
     }
-    std::vector<std::string> known = {"name"};
-    for (const auto& f : families()) known.push_back(f.name);
     if (node.kind != Node::Kind::kMap || node.entries.empty()) {
       problems_.error(node.origin,
                       "a workload is a launch file, or a map from families of machines to launch "
                       "files, such as {gpu: a.yaml, tpu: b.yaml}");
       return w;
     }
-    if (!families().empty()) check_keys(node, known, "a workload");
+    check_keys(node, keys_, "a workload");
     for (const auto& [key, value] : node.entries) {
       if (!is_text(value))
         problems_.error(value.origin, fmt::format("'{}' is a text", key));
@@ -116,6 +117,7 @@ class Reader {
   }
 
   ComparisonSet out_;
+  std::vector<std::string> keys_;  ///< of a workload
   Diagnostics problems_;
 };
 
@@ -185,12 +187,15 @@ bool is_comparison_set(const Node& root) {
   return schema && schema->scalar.starts_with("xpusim.comp");
 }
 
-Expected<ComparisonSet> parse_comparison_set(const Node& root, const std::string& path) {
-  return Reader(path).read(root);
+Expected<ComparisonSet> parse_comparison_set(const Node& root, const std::string& path,
+                                             const std::vector<std::string>& families) {
+  return Reader(path, families).read(root);
 }
 
 Expected<ComparisonSet> load_comparison_set(const Node& root, const std::string& path) {
-  auto set = parse_comparison_set(root, path);
+  std::vector<std::string> names;
+  for (const auto& f : families()) names.push_back(f.name);
+  auto set = parse_comparison_set(root, path, names);
   if (!set) return set;
   Diagnostics problems;
   for (auto& kind : set->kinds)

@@ -39,8 +39,10 @@ struct ComparisonSet {
 /// Whether a YAML text says that it is a comparison file: by its `schema`, right or misspelt.
 bool is_comparison_set(const config::Node& root);
 
-/// Says every problem of form: what needs no other file.
-Expected<ComparisonSet> parse_comparison_set(const config::Node& root, const std::string& path);
+/// Says every problem of form: what needs no other file. `families`: the names of those that a
+/// workload may have forms for.
+Expected<ComparisonSet> parse_comparison_set(const config::Node& root, const std::string& path,
+                                             const std::vector<std::string>& families);
 
 /// Reads the launch files too. Forms of one workload must be the same work as far as their tensors
 /// tell: as many of each type and number of elements.

@@ -80,7 +80,9 @@ std::string decision_text(const Comparison& c) {
     for (const Aim aim : kAims) cells.push_back(choice_cell(c, choose(c, kind, aim)));
     table.row(std::move(cells));
   }
-  return table.text("") + "(how many times better than the next; ~: within the models' errors)\n";
+  return table.text("") +
+         "(how many times better than the next; ~: within the models' errors; ?: "
+         "their errors are not known, as of all energies)\n";
 }
 
 /// The errors that `error_cell` shortens, a line a machine and kind of kernel.

@@ -16,7 +16,6 @@ namespace {
 
 constexpr double kAlike = 0.05;       // ratios within it of 1 are no reason
 constexpr double kWorthSaying = 0.1;  // a smaller share of the cycles explains little
-constexpr double kNear = 0.75;        // who comes so near to the bound loses little
 
 using Rows = std::vector<const ComparedRow*>;
 
@@ -70,7 +69,7 @@ std::string peaks_text(const Comparison& c, const Rows& rows, std::size_t a, std
 /// "; tpu_v6e loses 36 % of its cycles: waits for ...": the reason that costs a machine most over
 /// the rows, if it stays far below its bound.
 std::string loss_text(const Comparison& c, const Rows& rows, std::size_t machine) {
-  if (bound_share(rows, machine) >= kNear) return "";
+  if (bound_share(rows, machine) >= kNearBound) return "";
   double issued = 0;
   for (const auto* row : rows) issued += row->runs[machine].issued_share;
   issued /= static_cast<double>(rows.size());
