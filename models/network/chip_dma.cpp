@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+
+#include "models/network/femto.h"
 
 namespace xpusim::network {
 
@@ -13,10 +14,7 @@ using engine::kNever;
 
 namespace {
 
-constexpr double kFemtoPerSecond = 1e15, kFemtoPerNano = 1e6;
 constexpr std::uint64_t kReduces = std::uint64_t{1} << 63;  ///< of a tag
-
-Femto femto(double value) { return static_cast<Femto>(value + 0.5); }
 
 }  // namespace
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
+#include "models/network/femto.h"
 #include "models/network/router.h"
 #include "sim/engine/check.h"
 #include "sim/engine/free_list.h"
@@ -12,13 +12,11 @@
 namespace xpusim::network {
 namespace {
 
-constexpr double kFemtoPerSecond = 1e15, kFemtoPerNano = 1e6;
-
 WireTiming timing_of(const Topology& topology, std::uint32_t wire) {
   const LinkParams& kind = topology.kind_of(wire);
   WireTiming t;
   t.fs_per_byte = kFemtoPerSecond / topology.bandwidth(wire);
-  t.latency = static_cast<engine::Femto>(std::llround(kind.latency_ns * kFemtoPerNano));
+  t.latency = femto(kind.latency_ns * kFemtoPerNano);
   t.flit = static_cast<std::uint32_t>(kind.flit);
   t.packet = static_cast<std::uint32_t>(kind.packet);
   t.header = static_cast<std::uint32_t>(kind.header);

@@ -176,6 +176,11 @@ Expected<std::unique_ptr<Topology>> make_topology(const NetworkParams& params) {
                                   s.link.lanes, s.switches));
     made = make_switched(s);
   }
+  const EndpointParams& e = params.endpoint;
+  if (e.ring_chunk % e.ring_slice != 0)
+    return fail({}, fmt::format("system.network.endpoint.ring_chunk: {} steps are not whole slices "
+                                "of {}",
+                                e.ring_chunk, e.ring_slice));
   for (const LinkParams& kind : made->kinds()) {
     const auto unsigned_of = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };
     const std::uint64_t wire = wire_bytes(unsigned_of(params.chunk), unsigned_of(kind.flit),

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <map>
 
+#include "sim/run/file_parts.h"
 #include "sim/run/machine.h"
 #include "sim/run/sweep_range.h"
 
@@ -28,8 +28,6 @@ std::string first_part(std::string_view path) {
   return std::string(path.substr(0, path.find('.')));
 }
 
-bool is_text(const Node& node) { return node.kind == Node::Kind::kScalar && !node.scalar.empty(); }
-
 /// Reads the parts of a sweep file, collecting every problem.
 class Reader {
  public:
@@ -40,16 +38,8 @@ class Reader {
                                                    "machine", "machines", "set",      "grid",
                                                    "values",  "caches",   "from",     "loop"};
     if (root.kind != Node::Kind::kMap) return fail(root.origin, "a sweep file is a map");
-    check_keys(root, kKeys, "a sweep file");
-    const Node* schema = root.find("schema");
-    if (!schema || schema->scalar != kSchema)
-      problems_.error(schema ? schema->origin : root.origin,
-                      fmt::format("expected 'schema: {}'", kSchema));
-    out_.name = std::filesystem::path(out_.path).stem().string();
-    if (const Node* name = root.find("name")) {
-      if (!is_text(*name)) problems_.error(name->origin, "a name is a text");
-      out_.name = name->scalar;
-    }
+    check_keys(root, kKeys, "a sweep file", problems_);
+    out_.name = read_head(root, kSchema, out_.path, problems_);
     names(root, "workload", "workloads", out_.workloads);
     names(root, "machine", "machines", out_.machines);
     fixed(root);
@@ -62,13 +52,6 @@ class Reader {
   }
 
  private:
-  void check_keys(const Node& map, const std::vector<std::string>& known, std::string_view what) {
-    for (const auto& [key, node] : map.entries)
-      if (std::find(known.begin(), known.end(), key) == known.end())
-        problems_.error(node.key_origin, fmt::format("unknown key '{}' in {}{}", key, what,
-                                                     did_you_mean(key, known)));
-  }
-
   /// `workload: a.yaml`, or `workloads: [a.yaml, b.yaml]`.
   void names(const Node& root, const char* one, const char* many, std::vector<Node>& out) {
     const Node *single = root.find(one), *list = root.find(many);

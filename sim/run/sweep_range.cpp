@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
+#include "sim/run/file_parts.h"
 #include "sim/run/written_number.h"
 
 namespace xpusim::run {
@@ -21,7 +21,7 @@ class Range {
   explicit Range(const Node& range) : range_(range) {}
 
   Expected<std::vector<Node>> expand() {
-    check_keys();
+    check_keys(range_, {"from", "to", "step", "factor"}, "a range", problems_);
     const auto from = number("from"), to = number("to");
     const bool adds = range_.find("step") != nullptr;
     if (adds == (range_.find("factor") != nullptr))
@@ -35,14 +35,6 @@ class Range {
   }
 
  private:
-  void check_keys() {
-    static const std::vector<std::string> kKeys = {"from", "to", "step", "factor"};
-    for (const auto& [key, node] : range_.entries)
-      if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
-        problems_.error(node.key_origin, fmt::format("unknown key '{}' in a range{}", key,
-                                                     did_you_mean(key, kKeys)));
-  }
-
   std::optional<WrittenNumber> number(std::string_view key) {
     const Node* node = range_.find(key);
     if (!node) {

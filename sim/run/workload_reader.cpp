@@ -2,18 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
 
+#include "sim/run/file_parts.h"
 #include "sim/run/launch_choices.h"
 #include "sim/run/machine.h"
 #include "sim/run/npy.h"
 #include "sim/run/workload.h"
 
 namespace xpusim::run {
-namespace fs = std::filesystem;
 using config::Node;
 using kernel::DType;
 
@@ -39,8 +37,6 @@ SourcePosition text_start(const Node& node) {
   return p;
 }
 
-bool is_text(const Node& node) { return node.kind == Node::Kind::kScalar && !node.scalar.empty(); }
-
 /// Reads the parts of a launch file, collecting every problem.
 class Reader {
  public:
@@ -50,16 +46,8 @@ class Reader {
     static const std::vector<std::string> kKeys = {"schema",   "name",  "tensors", "launches",
                                                    "variants", "sizes", "expect"};
     if (root.kind != Node::Kind::kMap) return fail(root.origin, "a launch file is a map");
-    check_keys(root, kKeys, "a launch file");
-    const Node* schema = root.find("schema");
-    if (!schema || schema->scalar != "xpusim.workload/1")
-      problems_.error(schema ? schema->origin : root.origin,
-                      "expected 'schema: xpusim.workload/1'");
-    if (const Node* name = root.find("name")) {
-      if (!is_text(*name)) problems_.error(name->origin, "a name is a text");
-      out_.name = name->scalar;
-    }
-    if (out_.name.empty()) out_.name = fs::path(out_.path).stem().string();
+    check_keys(root, kKeys, "a launch file", problems_);
+    out_.name = read_head(root, "xpusim.workload/1", out_.path, problems_);
     if (const Node* t = map_at(root, "tensors")) {
       for (const auto& [key, node] : t->entries) tensor(key, node);
     }
@@ -79,15 +67,6 @@ class Reader {
   }
 
  private:
-  void check_keys(const Node& map, const std::vector<std::string>& known, std::string_view what) {
-    for (const auto& [key, node] : map.entries) {
-      bool found = false;
-      for (const auto& k : known) found |= k == key;
-      if (!found)
-        problems_.error(node.key_origin, fmt::format("unknown key '{}' in {}{}", key, what,
-                                                     did_you_mean(key, known)));
-    }
-  }
   const Node* map_at(const Node& node, std::string_view key) {
     const Node* n = node.find(key);
     if (!n) return nullptr;
@@ -106,7 +85,7 @@ class Reader {
                       fmt::format("tensor '{}' must be a map with dtype and shape", name));
       return;
     }
-    check_keys(node, kKeys, fmt::format("tensor '{}'", name));
+    check_keys(node, kKeys, fmt::format("tensor '{}'", name), problems_);
     const Node* dtype = node.find("dtype");
     auto parsed = dtype ? parse_dtype(dtype->scalar) : std::nullopt;
     if (!parsed)
@@ -163,7 +142,7 @@ class Reader {
         return;
       }
       static const std::vector<std::string> kKeys = {"file"};
-      check_keys(*init, kKeys, "an init");
+      check_keys(*init, kKeys, "an init", problems_);
       auto data = read_npy(relative_to(out_.path, file->scalar), t.dtype, t.shape, file->origin);
       if (!data) return problems_.append(data.error());
       t.init.kind = exec::Init::Kind::kData;
@@ -193,7 +172,7 @@ class Reader {
     LaunchSpec l;
     l.where = node.origin;
     if (node.kind != Node::Kind::kMap) return problems_.error(node.origin, "a launch is a map");
-    check_keys(node, kKeys, "a launch");
+    check_keys(node, kKeys, "a launch", problems_);
     kernel(l, node);
     if (const Node* grid = node.find("grid")) {
       if (grid->kind == Node::Kind::kList) {
@@ -263,7 +242,7 @@ class Reader {
     a.where = value.origin;
     if (value.kind == Node::Kind::kMap) {
       static const std::vector<std::string> kKeys = {"descriptor", "block", "strides", "padding"};
-      check_keys(value, kKeys, "a descriptor");
+      check_keys(value, kKeys, "a descriptor", problems_);
       const Node* d = value.find("descriptor");
       if (!d) return problems_.error(value.origin, "expected {descriptor: tensor, block: [..]}");
       a.kind = ArgSpec::Kind::kDescriptor;
@@ -311,7 +290,7 @@ class Reader {
     e.where = node.key_origin;
     if (node.kind != Node::Kind::kMap || !node.find("reference"))
       return problems_.error(node.origin, fmt::format("'{}' needs a reference", tensor));
-    check_keys(node, kKeys, "an expectation");
+    check_keys(node, kKeys, "an expectation", problems_);
     if (!out_.tensor(tensor))
       problems_.error(e.where, fmt::format("no tensor '{}'{}", tensor, nearest_tensor(tensor)));
     for (auto [key, member] : {std::pair{"rtol", &e.rtol}, std::pair{"atol", &e.atol}}) {
@@ -324,7 +303,7 @@ class Reader {
     }
     const Node* reference = node.find("reference");
     if (reference->kind == Node::Kind::kMap) {
-      check_keys(*reference, {"file"}, "a reference");
+      check_keys(*reference, {"file"}, "a reference", problems_);
       const Node* file = reference->find("file");
       if (!file || file->scalar.empty())
         return problems_.error(reference->origin, "a reference is an expression or {file: x.npy}");

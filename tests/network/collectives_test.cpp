@@ -181,6 +181,17 @@ TEST(Plan, takes_the_torus_for_much_data_and_few_steps_for_little) {
   EXPECT_NE(little->reason.find("the least estimate"), std::string::npos);
 }
 
+TEST(Plan, says_so_where_every_algorithm_has_too_many_steps) {
+  const auto t = make_topology(torus(16, 20, 28, 4));
+  CollectiveRequest r = all_reduce(16 * 20 * 28 * 64);
+  r.op = Collective::kAllToAll;
+  const auto plan = plan_collective(**t, r);
+  ASSERT_FALSE(plan);
+  EXPECT_NE(plan.error().str().find("too many steps"), std::string::npos);
+  r.op = Collective::kPermute;  // a transfer a chip
+  EXPECT_EQ(plan_collective(**t, r)->algorithm, "direct");
+}
+
 TEST(Plan, names_what_is_wrong) {
   const auto t = make_topology(torus(4, 4, 1, 4));
   CollectiveRequest r = all_reduce(1024);

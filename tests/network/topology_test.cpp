@@ -111,6 +111,13 @@ TEST(Topology, refuses_more_chips_than_a_pod_has) {
   EXPECT_NE(error_of(p).find("system.network.torus.x: 17 chips"), std::string::npos);
 }
 
+TEST(Topology, refuses_a_ring_chunk_that_is_not_whole_slices) {
+  NetworkParams p;
+  p.endpoint.ring_chunk = 1;
+  p.endpoint.ring_slice = 2;
+  EXPECT_NE(error_of(p).find("ring_chunk: 1 steps are not whole slices of 2"), std::string::npos);
+}
+
 TEST(Topology, refuses_a_chunk_that_no_buffer_holds) {
   NetworkParams p;
   p.chunk = 1 << 20;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "models/network/femto.h"
+
 namespace xpusim::network {
 
 using engine::Cycle;
@@ -12,10 +14,7 @@ using engine::kNever;
 
 namespace {
 
-constexpr double kFemtoPerSecond = 1e15, kFemtoPerNano = 1e6;
 constexpr std::uint32_t kWindow = 2;  ///< messages of a core on their way out at a time
-
-Femto femto(double value) { return static_cast<Femto>(value + 0.5); }
 
 }  // namespace
 

@@ -56,8 +56,10 @@ std::vector<PartWay> ways_of(const std::string& algorithm, const Mesh& mesh,
 }
 
 /// About how many transfers a schedule has.
-double transfers(const std::string& algorithm, const Mesh& mesh, std::uint32_t chips) {
+double transfers(Collective op, const std::string& algorithm, const Mesh& mesh,
+                 std::uint32_t chips) {
   const double n = mesh.group_size();
+  if (op == Collective::kPermute) return chips;
   if (algorithm == "tree") return 2.0 * chips;
   if (algorithm != "torus") return 2 * chips * n;
   double steps = 0;
@@ -140,13 +142,15 @@ Expected<void> check(const Topology& topology, const CollectiveRequest& request)
   return {};
 }
 
-/// Makes the schedules of all algorithms and keeps the one with the least estimate.
-void choose(const Topology& topology, const Mesh& mesh, const CollectiveRequest& request,
-            CollectivePlan& plan) {
+/// Makes the schedules of all algorithms and keeps the one with the least estimate; a problem if
+/// all of them have too many transfers.
+Expected<void> choose(const Topology& topology, const Mesh& mesh, const CollectiveRequest& request,
+                      CollectivePlan& plan) {
   double least = 0;
   for (const std::string& algorithm : algorithms(request.op)) {
     if (!fits(algorithm, mesh)) continue;
-    if (transfers(algorithm, mesh, topology.chips()) * request.channels > kMostTransfers) {
+    if (transfers(request.op, algorithm, mesh, topology.chips()) * request.channels >
+        kMostTransfers) {
       plan.reason +=
           fmt::format("{}{}: too many steps", plan.reason.empty() ? "" : ", ", algorithm);
       continue;
@@ -161,7 +165,12 @@ void choose(const Topology& topology, const Mesh& mesh, const CollectiveRequest&
     plan.algorithm = algorithm;
     plan.schedule = std::move(schedule);
   }
+  if (plan.algorithm.empty())
+    return fail(
+        {}, fmt::format("{} of groups of {} chips: {}; name an algorithm to run it all the same",
+                        name(request.op), plan.group, plan.reason));
   plan.reason = "the least estimate: " + plan.reason;
+  return {};
 }
 
 }  // namespace
@@ -216,7 +225,7 @@ Expected<CollectivePlan> plan_collective(const Topology& topology,
     return plan;
   }
   if (request.algorithm == "auto") {
-    choose(topology, mesh, request, plan);
+    if (auto chosen = choose(topology, mesh, request, plan); !chosen) return fail(chosen.error());
   } else {
     plan.algorithm = request.algorithm;
     plan.reason = "named";

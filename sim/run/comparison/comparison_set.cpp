@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <set>
 
+#include "sim/run/file_parts.h"
 #include "sim/run/machine.h"
 
 namespace xpusim::run {
@@ -14,8 +14,6 @@ namespace {
 using config::Node;
 
 constexpr const char* kSchema = "xpusim.comparison_set/1";
-
-bool is_text(const Node& node) { return node.kind == Node::Kind::kScalar && !node.scalar.empty(); }
 
 std::string stem(const std::string& file) { return std::filesystem::path(file).stem().string(); }
 
@@ -29,16 +27,9 @@ class Reader {
 
   Expected<ComparisonSet> read(const Node& root) {
     if (root.kind != Node::Kind::kMap) return fail(root.origin, "a comparison file is a map");
-    check_keys(root, {"schema", "name", "kinds", "values", "caches"}, "a comparison file");
-    const Node* schema = root.find("schema");
-    if (!schema || schema->scalar != kSchema)
-      problems_.error(schema ? schema->origin : root.origin,
-                      fmt::format("expected 'schema: {}'", kSchema));
-    out_.name = stem(out_.path);
-    if (const Node* name = root.find("name")) {
-      if (!is_text(*name)) problems_.error(name->origin, "a name is a text");
-      out_.name = name->scalar;
-    }
+    check_keys(root, {"schema", "name", "kinds", "values", "caches"}, "a comparison file",
+               problems_);
+    out_.name = read_head(root, kSchema, out_.path, problems_);
     out_.values = choice(root, "values", "on", "off", true);
     out_.warm_caches = choice(root, "caches", "warm", "cold", false);
     const Node* kinds = root.find("kinds");
@@ -52,13 +43,6 @@ class Reader {
   }
 
  private:
-  void check_keys(const Node& map, const std::vector<std::string>& known, std::string_view what) {
-    for (const auto& [key, node] : map.entries)
-      if (std::find(known.begin(), known.end(), key) == known.end())
-        problems_.error(node.key_origin, fmt::format("unknown key '{}' in {}{}", key, what,
-                                                     did_you_mean(key, known)));
-  }
-
   bool choice(const Node& root, const char* key, const char* yes, const char* no, bool otherwise) {
     const Node* node = root.find(key);
     if (!node) return otherwise;
@@ -100,7 +84,7 @@ class Reader {
                       "files, such as {gpu: a.yaml, tpu: b.yaml}");
       return w;
     }
-    check_keys(node, keys_, "a workload");
+    check_keys(node, keys_, "a workload", problems_);
     for (const auto& [key, value] : node.entries) {
       if (!is_text(value))
         problems_.error(value.origin, fmt::format("'{}' is a text", key));
