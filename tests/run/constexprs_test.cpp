@@ -1,5 +1,7 @@
 #include "sim/run/constexprs.h"
 
+#include "tests/temporary_folder.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,22 +48,20 @@ TEST(Constexprs, ABlockThatTheTextContradictsIsRefused) {
                                                   "for 1024 (kernels.py:49"));
 }
 
-TEST(Constexprs, WithoutTheSourceNothingIsKnown) {
-  const auto path = std::filesystem::path(testing::TempDir()) / "alone" / "softmax.ttgir";
-  std::filesystem::create_directories(path.parent_path());
-  std::filesystem::copy_file(kSoftmax, path, std::filesystem::copy_options::overwrite_existing);
-  EXPECT_EQ(said({{"BLOK", "3"}, {"BLOCK", "512"}}, {"1"}, {}, path.string()), "");
+using CopiedKernel = TemporaryFolder;
+
+TEST_F(CopiedKernel, WithoutTheSourceNothingIsKnown) {
+  const std::string file = path("softmax.ttgir");
+  std::filesystem::copy_file(kSoftmax, file);
+  EXPECT_EQ(said({{"BLOK", "3"}, {"BLOCK", "512"}}, {"1"}, {}, file), "");
 }
 
-TEST(Constexprs, ParametersMayHaveTypesDefaultsAndLinesOfTheirOwn) {
-  const auto folder = std::filesystem::path(testing::TempDir()) / "sourced";
-  std::filesystem::create_directories(folder);
-  std::filesystem::copy_file(kSoftmax, folder / "softmax.ttgir",
-                             std::filesystem::copy_options::overwrite_existing);
-  std::ofstream(folder / "kernels.py")
+TEST_F(CopiedKernel, ParametersMayHaveTypesDefaultsAndLinesOfTheirOwn) {
+  const std::string file = path("softmax.ttgir");
+  std::filesystem::copy_file(kSoftmax, file);
+  std::ofstream(path("kernels.py"))
       << std::string(46, '\n') << "def softmax(out_ptr,\n    in_ptr: tl.tensor = f(a, b),\n"
       << "    BLOCK: tl.constexpr=1024, *, EVEN: tl.constexpr):\n    pass\n";
-  const std::string file = (folder / "softmax.ttgir").string();
   EXPECT_EQ(said({{"BLOCK", "1024"}, {"EVEN", "1"}}, {"1"}, {}, file), "");
   EXPECT_THAT(said({{"b", "1"}}, {"1"}, {}, file), HasSubstr("no parameter 'b'"));
 }

@@ -1,6 +1,7 @@
 #include "sim/run/reference.h"
 
 #include "sim/run/npy.h"
+#include "tests/temporary_folder.h"
 
 #include <gtest/gtest.h>
 
@@ -139,23 +140,25 @@ TEST(Reference, UnknownNamesAndFunctionsAreErrors) {
   EXPECT_NE(run("sofmax(x)").error().str().find("did you mean 'softmax'"), std::string::npos);
 }
 
-/// A launch file beside a reference, with this text for what `o` must be.
-Expected<Workload> with_reference(const std::string& reference) {
-  const std::string folder = testing::TempDir();
-  const std::string path = folder + "reference.yaml";
-  std::ofstream(path) << "schema: xpusim.workload/1\nname: r\ntensors:\n"
-                         "  o: {dtype: f32, shape: [3], init: arange}\n"
-                         "launches:\n  - {kernel: k, args: [o]}\nexpect:\n  o: {reference: " +
-                             reference + "}\n";
-  return load_workload(path);
-}
+class ReferenceFile : public TemporaryFolder {
+ protected:
+  /// A launch file beside a reference, with this text for what `o` must be.
+  Expected<Workload> with_reference(const std::string& reference) const {
+    const std::string file = path("reference.yaml");
+    std::ofstream(file) << "schema: xpusim.workload/1\nname: r\ntensors:\n"
+                           "  o: {dtype: f32, shape: [3], init: arange}\n"
+                           "launches:\n  - {kernel: k, args: [o]}\nexpect:\n  o: {reference: " +
+                               reference + "}\n";
+    return load_workload(file);
+  }
+};
 
-TEST(Reference, AFileIsOneToo) {
+TEST_F(ReferenceFile, IsAReferenceToo) {
   exec::DeviceMemory memory(1 << 20);
   exec::Init arange;
   arange.kind = exec::Init::Kind::kArange;
   ASSERT_TRUE(memory.allocate("o", kernel::DType::kF32, {3}, arange));
-  ASSERT_TRUE(write_npy(testing::TempDir() + "want.npy", memory, *memory.find("o")));
+  ASSERT_TRUE(write_npy(path("want.npy"), memory, *memory.find("o")));
   auto w = with_reference("{file: want.npy}");
   ASSERT_TRUE(w) << w.error().str();
   Checker checker;
@@ -169,11 +172,11 @@ TEST(Reference, AFileIsOneToo) {
   EXPECT_EQ(wrong.worst_index, std::vector<std::int64_t>{1});
 }
 
-TEST(Reference, AFileThatDoesNotFitIsNamedWithItsPlace) {
+TEST_F(ReferenceFile, ThatDoesNotFitIsNamedWithItsPlace) {
   exec::DeviceMemory memory(1 << 20);
   ASSERT_TRUE(memory.allocate("o", kernel::DType::kF32, {3}, {}));
   ASSERT_TRUE(memory.allocate("other", kernel::DType::kF32, {4}, {}));
-  ASSERT_TRUE(write_npy(testing::TempDir() + "other.npy", memory, *memory.find("other")));
+  ASSERT_TRUE(write_npy(path("other.npy"), memory, *memory.find("other")));
   for (const auto& [reference, said] : {std::pair{"{file: other.npy}", "has shape (4,), not (3,)"},
                                         std::pair{"{file: nowhere.npy}", "cannot read"}}) {
     auto w = with_reference(reference);

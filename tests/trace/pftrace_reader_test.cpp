@@ -5,7 +5,7 @@
 #include "sim/trace/perfetto_fields.h"
 #include "sim/trace/protobuf.h"
 #include "sim/trace/sink.h"
-#include "tests/trace/temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 namespace xpusim::trace {
 namespace {

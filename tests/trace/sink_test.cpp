@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/trace/pftrace_reader.h"
-#include "tests/trace/temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 namespace xpusim::trace {
 namespace {

@@ -8,13 +8,13 @@
 #include <iterator>
 #include <string>
 
-namespace xpusim::trace {
+namespace xpusim {
 
 /// A fresh folder for one test, gone after it.
 class TemporaryFolder : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "trace_test_XXXXXX").string();
+    std::string pattern = (std::filesystem::temp_directory_path() / "xpusim_test_XXXXXX").string();
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
   }
@@ -33,4 +33,4 @@ class TemporaryFolder : public testing::Test {
   std::filesystem::path folder_;
 };
 
-}  // namespace xpusim::trace
+}  // namespace xpusim
