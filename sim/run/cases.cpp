@@ -25,7 +25,9 @@ class CaseReader {
     out_.machine = json_.value("machine", "");
     out_.group = json_.value("group", "");
     out_.gate = json_.value("gate", true);
-    if (json_.contains("kernels"))
+    if (json_.contains("collective"))
+      collective();
+    else if (json_.contains("kernels"))
       tpu();
     else
       gpu();
@@ -144,6 +146,49 @@ class CaseReader {
       out_.counters["energy_uj"] = m["energy_uj_per_launch"].get<double>();
   }
 
+  /// A collective of a system: `bytes` is the larger of a chip's input and output, `chips` of a
+  /// group.
+  void collective() {
+    Workload w;
+    w.name = out_.name;
+    w.path = path_;
+    LaunchSpec l;
+    l.where = {path_, 0, 0};
+    CollectiveSpec c;
+    c.where = c.axes_where = c.algorithm_where = l.where;
+    c.op = json_.value("collective", "");
+    c.algorithm = json_.value("algorithm", "auto");
+    for (const auto& axis : part("axes", Json::value_t::array))
+      c.axes.push_back(axis.get<std::string>());
+    if (!is_collective(c.op)) error(fmt::format("no collective '{}'", c.op));
+    const auto dtype = parse_dtype(json_.value("dtype", "f32"));
+    const auto bytes = json_.value("bytes", std::int64_t{0}),
+               chips = json_.value("chips", std::int64_t{0});
+    if (!dtype || bytes <= 0 || chips <= 0) return error("needs a known dtype, bytes and chips");
+    const std::int64_t whole = bytes / kernel::byte_size(*dtype), share = whole / chips;
+    const auto add = [&](const char* name, std::int64_t count) {
+      TensorSpec t;
+      t.name = name;
+      t.dtype = *dtype;
+      t.shape = {count};
+      t.init.seed = next_seed_++;
+      t.where = l.where;
+      w.tensors.push_back(std::move(t));
+    };
+    add("in", c.op == "all_gather" ? share : whole);
+    add("out", c.op == "reduce_scatter" ? share : whole);
+    c.tensor = "in";
+    c.output = "out";
+    l.collective = std::move(c);
+    out_.kernel = l.collective->op;
+    out_.problem = out_.name;
+    w.launches.push_back(std::move(l));
+    out_.workloads.push_back(std::move(w));
+    const Json m = part("measured", Json::value_t::object);
+    if (m.contains("us")) out_.measured_ns = m["us"].get<double>() * 1e3;
+    out_.host_ns = m.value("host_us", 0.0) * 1e3;
+  }
+
   void tpu() {
     const std::string measure = json_.value("measure", "single");
     out_.measure = measure == "slope"  ? Measure::kSlope
@@ -203,7 +248,8 @@ Expected<std::vector<Case>> load_cases(const std::string& path) {
   if (root.is_object() && root.contains("cases")) root = Json(root["cases"]);
   if (!root.is_array()) return fail({path, 0, 0}, "expected a list of cases");
   const bool is_cases = std::any_of(root.begin(), root.end(), [](const Json& c) {
-    return c.is_object() && c.contains("name") && (c.contains("ir") || c.contains("kernels"));
+    return c.is_object() && c.contains("name") &&
+           (c.contains("ir") || c.contains("kernels") || c.contains("collective"));
   });
   if (!is_cases)
     return fail({path, 0, 0},

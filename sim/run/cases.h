@@ -30,6 +30,8 @@ struct Case {
   Measure measure = Measure::kSingle;
   std::vector<Workload> workloads;  ///< one a kernel
   std::optional<double> measured_ns;
+  /// Of the host, in the measured time: calls that do not overlap. Is added to the simulated time.
+  double host_ns = 0;
   std::optional<double> clock_hz;          ///< the clock of the measurement (cycles / duration)
   bool steady_loop = false;                ///< measured in launches back to back: with warm caches
   std::map<std::string, double> counters;  ///< measured; with clock_mhz, energy_uj where known

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "sim/run/machine.h"
 
 namespace xpusim::run {
@@ -7,6 +9,15 @@ std::vector<Family>& registry() {
   return list;
 }
 }  // namespace
+
+Expected<LaunchReport> Machine::collective(const CollectiveLaunch& launch,
+                                           std::span<exec::DeviceMemory* const>,
+                                           const LaunchOptions&) {
+  return fail(launch.spec.where,
+              fmt::format("{} is one chip: a collective needs a system of several, "
+                          "such as --on tpu_v5e_4x4",
+                          name()));
+}
 
 void register_family(Family family) { registry().push_back(std::move(family)); }
 

@@ -7,12 +7,14 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sim/config/tree.h"
 #include "sim/exec/interpreter.h"
+#include "sim/run/collective.h"
 #include "sim/run/stablehlo/tile_sizes.h"
 #include "sim/trace/sink.h"
 
@@ -68,6 +70,7 @@ struct LaunchReport {
   std::vector<LedgerEntry> ledger;
   std::vector<LineEntry> lines;
   std::vector<PartUse> memory;               ///< empty: not told
+  std::optional<NetworkUse> network;         ///< of a collective
   std::vector<EnergyEntry> energy;           ///< empty: the machine has no energy model
   std::vector<std::string> notes;            ///< what was not modelled, by name
   std::uint64_t simulated_instructions = 0;  ///< warp instructions, bundles
@@ -118,6 +121,16 @@ class Machine {
                                         const LaunchOptions& options) = 0;
   /// Whether it has the code and the room for a launch: what `launch` finds before it simulates.
   virtual Expected<void> accepts(const exec::Launch&, exec::DeviceMemory&) const { return {}; }
+  /// Chips that run together, each with its own memory; they are numbered by device id.
+  virtual std::uint32_t chips() const { return 1; }
+  /// The chips that differ in these axes of the mesh only (empty: all axes), by position.
+  virtual std::vector<std::vector<std::uint32_t>> groups(const std::vector<std::string>&) const {
+    return {{0}};
+  }
+  /// Runs a collective; `memories`: of each chip, or empty if no values are asked for.
+  virtual Expected<LaunchReport> collective(const CollectiveLaunch& launch,
+                                            std::span<exec::DeviceMemory* const> memories,
+                                            const LaunchOptions& options);
   virtual Peaks peaks() const = 0;
   virtual const std::string& name() const = 0;  ///< "h200"
   /// Ops of a function that this machine cannot run, as "op (line): reason"; empty if it can.

@@ -403,32 +403,35 @@ Expected<void> Checker::prepare(const Workload& workload, const exec::DeviceMemo
   return {};
 }
 
+CheckResult compare(const ExpectSpec& spec, const Array& reference,
+                    const exec::DeviceMemory& memory) {
+  CheckResult c;
+  c.tensor = spec.tensor;
+  const exec::Allocation* t = memory.find(std::string_view(spec.tensor));
+  const auto got = memory.as_doubles(*t);
+  std::size_t worst = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double want = reference.values[reference.values.size() == 1 ? 0 : i];
+    const bool same = got[i] == want || (std::isnan(got[i]) && std::isnan(want));
+    const double error = same ? 0 : std::abs(got[i] - want);
+    const double ratio = same ? 0 : error / (spec.atol + spec.rtol * std::abs(want));
+    if (ratio > c.worst_ratio || (std::isnan(ratio) && !std::isnan(c.worst_ratio))) {
+      c.worst_ratio = ratio;
+      c.worst_error = error;
+      worst = i;
+    }
+  }
+  c.right = c.worst_ratio <= 1;
+  for (std::size_t d = t->shape.size(), rest = worst; d-- > 0;
+       rest /= static_cast<std::size_t>(t->shape[d]))
+    c.worst_index.insert(c.worst_index.begin(),
+                         static_cast<std::int64_t>(rest % static_cast<std::size_t>(t->shape[d])));
+  return c;
+}
+
 std::vector<CheckResult> Checker::compare(const exec::DeviceMemory& memory) const {
   std::vector<CheckResult> out;
-  for (const auto& r : references_) {
-    CheckResult c;
-    c.tensor = r.spec.tensor;
-    const exec::Allocation* t = memory.find(std::string_view(r.spec.tensor));
-    const auto got = memory.as_doubles(*t);
-    std::size_t worst = 0;
-    for (std::size_t i = 0; i < got.size(); ++i) {
-      const double want = r.want.values[r.want.values.size() == 1 ? 0 : i];
-      const bool same = got[i] == want || (std::isnan(got[i]) && std::isnan(want));
-      const double error = same ? 0 : std::abs(got[i] - want);
-      const double ratio = same ? 0 : error / (r.spec.atol + r.spec.rtol * std::abs(want));
-      if (ratio > c.worst_ratio || (std::isnan(ratio) && !std::isnan(c.worst_ratio))) {
-        c.worst_ratio = ratio;
-        c.worst_error = error;
-        worst = i;
-      }
-    }
-    c.right = c.worst_ratio <= 1;
-    for (std::size_t d = t->shape.size(), rest = worst; d-- > 0;
-         rest /= static_cast<std::size_t>(t->shape[d]))
-      c.worst_index.insert(c.worst_index.begin(),
-                           static_cast<std::int64_t>(rest % static_cast<std::size_t>(t->shape[d])));
-    out.push_back(std::move(c));
-  }
+  for (const auto& r : references_) out.push_back(run::compare(r.spec, r.want, memory));
   return out;
 }
 

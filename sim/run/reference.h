@@ -36,6 +36,10 @@ struct CheckResult {
   std::vector<std::int64_t> worst_index;
 };
 
+/// How a tensor compares with its reference (of as many elements, or one for all).
+CheckResult compare(const ExpectSpec& spec, const Array& reference,
+                    const exec::DeviceMemory& memory);
+
 /// References take the tensors as they are before the run.
 class Checker {
  public:

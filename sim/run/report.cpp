@@ -91,6 +91,22 @@ Json expected_error_json(const Report& report, const LaunchResult& l) {
           {"ops_never_compared", l.never_compared}};
 }
 
+Json network_json(const std::optional<NetworkUse>& use) {
+  if (!use) return nullptr;
+  Json j = {{"algorithm", use->algorithm}, {"reason", use->reason},     {"chips", use->chips},
+            {"group", use->group},         {"bytes", use->bytes},       {"sent_bytes", use->sent},
+            {"hops", use->hops},           {"bound_ns", use->bound_ns}, {"bound_by", use->bound}};
+  j["links"] = Json::array();
+  for (const LinkUse& link : use->links)
+    j["links"].push_back({{"name", link.name},
+                          {"bytes", link.bytes},
+                          {"wire_bytes", link.wire_bytes},
+                          {"busy", link.busy},
+                          {"waited_ns", link.waited_ns},
+                          {"energy_uj", link.microjoules}});
+  return j;
+}
+
 Json launch_json(const Report& report, const LaunchResult& l) {
   const LaunchReport& r = l.machine;
   const double seconds = r.duration_ns * 1e-9;
@@ -114,6 +130,7 @@ Json launch_json(const Report& report, const LaunchResult& l) {
   for (const auto& e : r.ledger) j["ledger"][e.unit][e.reason] = e.cycles;
   j["memory"] = Json::object();
   for (const auto& p : r.memory) j["memory"][p.part] = {{"mean", p.mean}, {"busiest", p.busiest}};
+  if (r.network) j["network"] = network_json(r.network);
   j["lines"] = Json::array();
   for (const auto& e : r.lines)
     j["lines"].push_back({{"line", line_json(e.line)},

@@ -107,13 +107,43 @@ void rows(std::string& out, const char* label, const std::vector<std::string>& e
   if (!line.empty()) row(out, label, line);
 }
 
+/// What the network did: the algorithm and why, rates, and its busiest link.
+void network_text(std::string& out, const LaunchReport& r) {
+  const NetworkUse& n = *r.network;
+  const double s = r.duration_ns * 1e-9;
+  row(out, "by",
+      fmt::format("{}, in groups of {} of {} chips ({})", n.algorithm, n.group, n.chips, n.reason));
+  row(out, "data",
+      fmt::format("{} a chip at {}; chips sent {} in all, {:.2f} hops a byte", si(n.bytes, "B"),
+                  si(n.bytes / s, "B/s"), si(n.sent, "B"), n.hops));
+  const LinkUse* most = nullptr;
+  double busy = 0, waited = 0;
+  std::size_t used = 0;
+  for (const LinkUse& link : n.links) {
+    if (link.bytes > 0) ++used;
+    busy += link.busy;
+    waited += link.waited_ns;
+    if (!most || link.busy > most->busy) most = &link;
+  }
+  if (!most || used == 0) return;
+  row(out, "links",
+      fmt::format("{} of {} used, {:.0f} % busy on the mean of these; the busiest {:.0f} % ({}), "
+                  "{} of its bytes headers",
+                  used, n.links.size(), 100 * busy / static_cast<double>(used), 100 * most->busy,
+                  most->name, percent(most->wire_bytes - most->bytes, most->wire_bytes)));
+  row(out, "waiting",
+      fmt::format("{} summed over all chunks at all links", si(waited * 1e-9, "s")));
+}
+
 void launch_text(std::string& out, const Report& report, const LaunchResult& l) {
   const LaunchReport& r = l.machine;
   const double s = r.duration_ns * 1e-9;
   out += fmt::format("{} on {}\n", r.name, report.machine);
   row(out, "time", fmt::format("{}  ({} cycles at {:.0f} MHz)", si(s, "s"), r.cycles, r.clock_mhz));
   if (!r.clock_reason.empty()) row(out, "clock", r.clock_reason);
-  if (s > 0) {
+  if (s > 0 && r.network) {
+    network_text(out, r);
+  } else if (s > 0) {
     const double peak = peak_flops(r, report.peaks);
     row(out, "compute",
         fmt::format("{}  {} of {} ({})", si(r.flops / s, "FLOP/s"), percent(r.flops / s, peak),

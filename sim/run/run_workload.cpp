@@ -8,18 +8,13 @@
 
 #include "sim/run/bind.h"
 #include "sim/run/constexprs.h"
+#include "sim/run/run_system.h"
 #include "sim/run/runner.h"
 #include "sim/run/stablehlo/launches.h"
 #include "sim/run/trust.h"
 
 namespace xpusim::run {
 namespace {
-
-double peak_rss_mb() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024;
-}
 
 std::map<std::string, double> bound_of(const LaunchReport& report, const Peaks& peaks) {
   for (const auto& f : families())
@@ -39,7 +34,7 @@ class WorkloadRun {
 
   /// Reads and binds everything before anything runs, so that every problem is found first.
   Expected<void> prepare() {
-    describe();
+    report_ = new_report(workload_, machine_);
     if (auto done = allocate_tensors(workload_, memory_); !done) return done;
     if (auto done = check_dumps(settings_.dumps, memory_, settings_.values); !done) return done;
     report_.checked = settings_.values && !workload_.expect.empty();
@@ -71,16 +66,6 @@ class WorkloadRun {
   }
 
  private:
-  void describe() {
-    report_.workload = workload_.name;
-    report_.machine = machine_.machine->name();
-    report_.machine_file = machine_.file;
-    report_.config = machine_.config;
-    report_.parameters = machine_.parameters;
-    report_.peaks = machine_.machine->peaks();
-    report_.expected_error = expected_error(machine_);
-  }
-
   Expected<void> open_trace() {
     if (settings_.trace.empty()) return {};
     if (!machine_.family->traces)
@@ -106,6 +91,12 @@ class WorkloadRun {
   Expected<void> bind_launches() {
     Diagnostics problems;
     for (LaunchSpec spec : workload_.launches) {
+      if (spec.collective) {
+        CollectiveLaunch refused;
+        refused.spec = *spec.collective;
+        problems.append(machine_.machine->collective(refused, {}, options_).error());
+        continue;
+      }
       if (settings_.num_warps) spec.num_warps = settings_.num_warps;
       if (settings_.num_stages) spec.num_stages = settings_.num_stages;
       auto module = read_kernel(workload_, spec, *machine_.family, settings_.from);
@@ -163,11 +154,7 @@ class WorkloadRun {
   void add(const exec::Launch& launch, LaunchReport done, double wall_s) {
     LaunchResult result;
     result.machine = std::move(done);
-    result.host.wall_s = wall_s;
-    result.host.cycles_per_s = static_cast<double>(result.machine.cycles) / wall_s;
-    result.host.instructions_per_s =
-        static_cast<double>(result.machine.simulated_instructions) / wall_s;
-    result.host.peak_rss_mb = peak_rss_mb();
+    result.host = host_stats(result.machine, wall_s);
     options_.trace_start_fs += static_cast<std::uint64_t>(result.machine.duration_ns * 1e6);
     result.bound = bound_of(result.machine, report_.peaks);
     if (report_.expected_error)
@@ -190,6 +177,29 @@ class WorkloadRun {
 
 }  // namespace
 
+HostStats host_stats(const LaunchReport& report, double wall_s) {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  HostStats host;
+  host.wall_s = wall_s;
+  host.cycles_per_s = static_cast<double>(report.cycles) / wall_s;
+  host.instructions_per_s = static_cast<double>(report.simulated_instructions) / wall_s;
+  host.peak_rss_mb = static_cast<double>(usage.ru_maxrss) / 1024;
+  return host;
+}
+
+Report new_report(const Workload& workload, const LoadedMachine& machine) {
+  Report r;
+  r.workload = workload.name;
+  r.machine = machine.machine->name();
+  r.machine_file = machine.file;
+  r.config = machine.config;
+  r.parameters = machine.parameters;
+  r.peaks = machine.machine->peaks();
+  r.expected_error = expected_error(machine);
+  return r;
+}
+
 Expected<Report> run_workload(const Workload& workload, const RunSettings& settings) {
   auto loaded = load_machine(settings.machine, settings.overrides);
   if (!loaded) return fail(loaded.error());
@@ -198,6 +208,7 @@ Expected<Report> run_workload(const Workload& workload, const RunSettings& setti
 
 Expected<Report> run_workload(const Workload& workload, const LoadedMachine& machine,
                               const RunSettings& settings) {
+  if (machine.machine->chips() > 1) return run_on_system(workload, machine, settings);
   WorkloadRun run(workload, machine, settings);
   if (auto ready = run.prepare(); !ready) return fail(ready.error());
   return run.run();

@@ -144,7 +144,8 @@ Expected<LoadedMachine> make_machine(config::Node config, const std::string& fil
     problems.error(schema ? schema->origin : SourcePosition{m.file, 1, 1},
                    "expected 'schema: xpusim.machine/1'");
   if (!m.family)
-    problems.error({m.file, 1, 1}, "the machine has no family: expected a key 'gpu' or 'tpu'");
+    problems.error({m.file, 1, 1},
+                   "the machine has no family: expected a key 'gpu', 'tpu' or 'system'");
   const config::Node* name = m.config.find("name");
   if (name && (name->kind != config::Node::Kind::kScalar || name->scalar.empty()))
     problems.error(name->origin, "a machine's name is a text");

@@ -13,6 +13,7 @@
 #include "sim/config/tree.h"
 #include "sim/exec/memory.h"
 #include "sim/kernel/ir.h"
+#include "sim/run/collective.h"
 #include "sim/run/expression.h"
 
 namespace xpusim::run {
@@ -42,6 +43,7 @@ struct ArgSpec {
 };
 
 struct LaunchSpec {
+  std::optional<CollectiveSpec> collective;  ///< instead of a kernel and all that follows
   /// Kernel by machine family ("gpu", "tpu"); "" is the kernel for every family.
   std::map<std::string, std::string> kernel;
   std::vector<std::string> grid;  ///< expressions

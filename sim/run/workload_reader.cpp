@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "sim/run/collective_reader.h"
 #include "sim/run/file_parts.h"
 #include "sim/run/launch_choices.h"
 #include "sim/run/machine.h"
@@ -172,6 +173,11 @@ class Reader {
     LaunchSpec l;
     l.where = node.origin;
     if (node.kind != Node::Kind::kMap) return problems_.error(node.origin, "a launch is a map");
+    if (node.find("collective")) {
+      l.collective = read_collective(node, problems_);
+      out_.launches.push_back(std::move(l));
+      return;
+    }
     check_keys(node, kKeys, "a launch", problems_);
     kernel(l, node);
     if (const Node* grid = node.find("grid")) {

@@ -43,7 +43,8 @@ const std::map<std::string, std::set<std::string>>& allowed() {
       {"models/energy", {"sim/config", "sim/stats"}},
       {"models/gpu", kMachine},
       {"models/tpu", kMachine},
-      {"models/roofline", kMachine}};
+      {"models/roofline", kMachine},
+      {"models/system", kMachine}};
   return kAllowed;
 }
 

@@ -2,6 +2,7 @@
 
 #include "models/gpu/machine.h"
 #include "models/roofline/machine.h"
+#include "models/system/machine.h"
 #include "models/tpu/machine.h"
 #include "tools/cli/verbs.h"
 
@@ -11,6 +12,7 @@ void register_machines() {
   run::register_family(gpu::family());
   run::register_family(tpu::family());
   run::register_family(roofline::family());
+  run::register_family(system::family());
 }
 
 }  // namespace xpusim::cli

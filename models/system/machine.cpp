@@ -1,0 +1,140 @@
+#include "models/system/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/network/collectives/mesh.h"
+#include "models/system/collective_run.h"
+#include "sim/run/cost.h"
+
+namespace xpusim::system {
+namespace {
+
+network::Collective op_of(const std::string& name) {
+  using network::Collective;
+  for (const Collective op :
+       {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
+        Collective::kAllToAll, Collective::kBroadcast, Collective::kPermute})
+    if (name == network::name(op)) return op;
+  return Collective::kAllReduce;
+}
+
+/// Problems that have no place yet get that of the launch.
+Diagnostics placed_at(const Diagnostics& problems, const SourcePosition& where) {
+  Diagnostics out;
+  for (Diagnostic d : problems.list()) {
+    if (d.where.file.empty()) d.where = where;
+    out.add(std::move(d));
+  }
+  return out;
+}
+
+}  // namespace
+
+Machine::Machine(std::string name, const SystemParams& params, run::LoadedMachine chip,
+                 std::unique_ptr<network::Topology> topology)
+    : name_(std::move(name)),
+      params_(params),
+      chip_(std::move(chip)),
+      topology_(std::move(topology)) {}
+
+run::Peaks Machine::peaks() const { return chip_.machine->peaks(); }
+
+Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::DeviceMemory&,
+                                            const run::LaunchOptions&) {
+  return fail({}, fmt::format("{}: kernels do not run on systems yet", launch.name));
+}
+
+std::vector<std::string> Machine::unsupported(const kernel::Module&) const {
+  return {"kernels do not run on systems yet"};
+}
+
+std::vector<std::vector<std::uint32_t>> Machine::groups(
+    const std::vector<std::string>& axes) const {
+  return network::Mesh(*topology_, axes).groups();
+}
+
+Expected<network::CollectiveRequest> Machine::request(const run::CollectiveLaunch& launch) const {
+  const run::CollectiveSpec& spec = launch.spec;
+  for (const std::string& axis : spec.axes)
+    if (!topology_->axis(axis)) {
+      std::vector<std::string> known;
+      for (const auto& a : topology_->axes()) known.push_back(a.name);
+      return fail(spec.axes_where,
+                  fmt::format("{} has no axis '{}'{}", name_, axis, did_you_mean(axis, known)));
+    }
+  network::CollectiveRequest r;
+  r.op = op_of(spec.op);
+  r.axes = spec.axes;
+  r.algorithm = spec.algorithm;
+  r.root = static_cast<std::uint32_t>(spec.root);
+  r.shift = spec.shift;
+  r.element = static_cast<std::uint32_t>(kernel::byte_size(launch.dtype));
+  const network::EndpointParams& end = params_.network.endpoint;
+  r.channels = static_cast<std::uint32_t>(std::max<std::int64_t>(1, end.channels));
+  r.chunk = static_cast<std::uint64_t>(params_.network.chunk);
+  r.step_seconds = (end.issue_ns + end.completion_ns) * 1e-9;
+  r.bytes = std::max(launch.in_bytes, launch.out_bytes);
+  const std::uint64_t n = network::Mesh(*topology_, r.axes).group_size();
+  std::uint64_t in = r.bytes, out = r.bytes;
+  if (r.op == network::Collective::kAllGather) in = r.bytes / n;
+  if (r.op == network::Collective::kReduceScatter) out = r.bytes / n;
+  if (in != launch.in_bytes || out != launch.out_bytes)
+    return fail(
+        spec.where,
+        fmt::format("{} in groups of {} chips: '{}' has {} bytes and '{}' {}, which does "
+                    "not go together",
+                    spec.op, n, spec.tensor, launch.in_bytes, spec.output, launch.out_bytes));
+  return r;
+}
+
+Expected<run::LaunchReport> Machine::collective(const run::CollectiveLaunch& launch,
+                                                std::span<exec::DeviceMemory* const> memories,
+                                                const run::LaunchOptions& options) {
+  const auto wanted = request(launch);
+  if (!wanted) return fail(wanted.error());
+  auto plan = network::plan_collective(*topology_, *wanted);
+  if (!plan) return fail(placed_at(plan.error(), launch.spec.algorithm_where));
+  CollectiveRun run(*topology_, params_.network, peaks().hbm_bytes_per_s, launch, *wanted, *plan);
+  if (!memories.empty())
+    if (auto ok = run.load(memories); !ok) return fail(ok.error());
+  return run.run(memories, options);
+}
+
+namespace {
+
+Expected<std::unique_ptr<run::Machine>> create(const config::Node& config,
+                                               const std::string& name) {
+  Diagnostics problems;
+  SystemParams params;
+  run::CostParams cost;
+  config::bind(config.find("system"), "system", params, problems);
+  config::bind(config.find("cost"), "cost", cost, problems);
+  if (problems.has_errors()) return fail(problems);
+  const config::Node* chip_node = config.at_path("system.chip");
+  if (!chip_node) return fail(config.find("system")->origin, "a system needs a chip: chip: h200");
+  auto chip = run::load_machine(params.chip, {});
+  if (!chip) return fail(placed_at(chip.error(), chip_node->origin));
+  if (chip->machine->chips() > 1) return fail(chip_node->origin, "a system of systems is none");
+  auto topology = network::make_topology(params.network);
+  if (!topology) return fail(config::placed(config, topology.error()));
+  return std::make_unique<Machine>(name, params, std::move(*chip), std::move(*topology));
+}
+
+std::vector<config::ParamDoc> params(const config::Node* config) {
+  return run::machine_params<SystemParams>("system", config);
+}
+
+}  // namespace
+
+run::Family family() {
+  run::Family f;
+  f.name = "system";
+  f.create = create;
+  f.params = params;
+  f.traces = true;
+  return f;
+}
+
+}  // namespace xpusim::system

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "models/network/collectives/plan.h"
+#include "models/system/params.h"
+#include "sim/run/machine.h"
+#include "sim/run/runner.h"
+
+namespace xpusim::system {
+
+/// Several chips that run collectives over their network: each collective is a schedule of
+/// transfers on the chips' DMA engines (or copying cores), on a network that is empty when it
+/// starts. All chips start it at the same time. A chip gives its memory's bandwidth and size; its
+/// cores, caches and kernels have no part in it yet.
+class Machine : public run::Machine {
+ public:
+  Machine(std::string name, const SystemParams& params, run::LoadedMachine chip,
+          std::unique_ptr<network::Topology> topology);
+
+  Expected<run::LaunchReport> launch(const exec::Launch& launch, exec::DeviceMemory& memory,
+                                     const run::LaunchOptions& options) override;
+  std::uint32_t chips() const override { return topology_->chips(); }
+  std::vector<std::vector<std::uint32_t>> groups(
+      const std::vector<std::string>& axes) const override;
+  Expected<run::LaunchReport> collective(const run::CollectiveLaunch& launch,
+                                         std::span<exec::DeviceMemory* const> memories,
+                                         const run::LaunchOptions& options) override;
+  run::Peaks peaks() const override;  ///< of one chip
+  const std::string& name() const override { return name_; }
+  std::vector<std::string> unsupported(const kernel::Module& module) const override;
+
+ private:
+  Expected<network::CollectiveRequest> request(const run::CollectiveLaunch& launch) const;
+
+  std::string name_;
+  SystemParams params_;
+  run::LoadedMachine chip_;
+  std::unique_ptr<network::Topology> topology_;
+};
+
+run::Family family();
+
+}  // namespace xpusim::system

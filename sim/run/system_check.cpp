@@ -1,0 +1,142 @@
+#include "sim/run/system_check.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+namespace xpusim::run {
+namespace {
+
+using Arrays = std::vector<Array>;  ///< [chip]
+using Memories = std::span<exec::DeviceMemory* const>;
+
+/// Evaluates references on the tensors of all chips.
+class Evaluator {
+ public:
+  Evaluator(const Workload& workload, const Machine& machine, Memories memories)
+      : workload_(workload), machine_(machine), memories_(memories) {}
+
+  Expected<Arrays> all(const Expression& e) {
+    if (e.kind == Expression::Kind::kCall && is_collective(e.name)) return together(e);
+    if (e.kind == Expression::Kind::kName) return tensor(e);
+    std::vector<Arrays> args;
+    Expression apart = e;
+    for (std::size_t i = 0; i < e.args.size(); ++i) {
+      auto arg = all(e.args[i]);
+      if (!arg) return arg;
+      args.push_back(std::move(*arg));
+      apart.args[i] = Expression{};
+      apart.args[i].kind = Expression::Kind::kName;
+      apart.args[i].name = std::to_string(i);
+      apart.args[i].where = e.args[i].where;
+    }
+    Arrays out;
+    for (std::size_t chip = 0; chip < memories_.size(); ++chip) {
+      auto value = evaluate(apart, [&](const std::string& name) {
+        return &args[static_cast<std::size_t>(std::stoul(name))][chip];
+      });
+      if (!value) return fail(value.error());
+      out.push_back(std::move(*value));
+    }
+    return out;
+  }
+
+ private:
+  Expected<Arrays> tensor(const Expression& e) {
+    Arrays out;
+    for (const exec::DeviceMemory* memory : memories_) {
+      const exec::Allocation* t = memory->find(std::string_view(e.name));
+      if (!t) return fail(e.where, fmt::format("no tensor or number '{}'", e.name));
+      out.push_back({t->shape, memory->as_doubles(*t)});
+    }
+    return out;
+  }
+
+  /// The one collective of this name in the workload: its axes, root and shift.
+  Expected<CollectiveSpec> spec_of(const Expression& e) const {
+    const CollectiveSpec* found = nullptr;
+    for (const LaunchSpec& l : workload_.launches) {
+      if (!l.collective || l.collective->op != e.name) continue;
+      if (found) return fail(e.where, fmt::format("which {}? The launches have several", e.name));
+      found = &*l.collective;
+    }
+    if (!found) return fail(e.where, fmt::format("no launch is a collective '{}'", e.name));
+    return *found;
+  }
+
+  Expected<Arrays> together(const Expression& e) {
+    if (e.args.size() != 1) return fail(e.where, fmt::format("'{}' takes one tensor", e.name));
+    auto in = all(e.args[0]);
+    if (!in) return in;
+    const auto spec = spec_of(e);
+    if (!spec) return fail(spec.error());
+    Arrays out(in->size());
+    for (const auto& group : machine_.groups(spec->axes))
+      for (std::size_t p = 0; p < group.size(); ++p) out[group[p]] = member(*spec, *in, group, p);
+    return out;
+  }
+
+  static Array member(const CollectiveSpec& spec, const Arrays& in,
+                      const std::vector<std::uint32_t>& group, std::size_t p) {
+    const std::size_t n = group.size(), count = in[group[p]].values.size();
+    if (spec.op == "broadcast") return in[group[static_cast<std::size_t>(spec.root) % n]];
+    if (spec.op == "permute") {
+      const auto m = static_cast<std::int64_t>(n);
+      const std::int64_t from = ((static_cast<std::int64_t>(p) - spec.shift) % m + m) % m;
+      return in[group[static_cast<std::size_t>(from)]];
+    }
+    Array out;
+    const bool sums = spec.op == "all_reduce" || spec.op == "reduce_scatter";
+    const bool blocks = spec.op == "reduce_scatter" || spec.op == "all_to_all";
+    const std::size_t first = blocks ? p * (count / n) : 0, size = blocks ? count / n : count;
+    for (std::size_t k = 0; k < n; ++k) {
+      const auto& values = in[group[k]].values;
+      if (sums && k > 0) {
+        for (std::size_t i = 0; i < size; ++i) out.values[i] += values[first + i];
+      } else {
+        out.values.insert(out.values.end(), values.begin() + static_cast<std::ptrdiff_t>(first),
+                          values.begin() + static_cast<std::ptrdiff_t>(first + size));
+      }
+    }
+    out.shape = {static_cast<std::int64_t>(out.values.size())};
+    return out;
+  }
+
+  const Workload& workload_;
+  const Machine& machine_;
+  Memories memories_;
+};
+
+}  // namespace
+
+Expected<void> SystemChecker::prepare(const Workload& workload, const Machine& machine,
+                                      Memories memories) {
+  for (const auto& spec : workload.expect) {
+    if (!spec.file.empty())
+      return fail(spec.file_where, "a system's tensors are compared with expressions only");
+    auto want = Evaluator(workload, machine, memories).all(spec.reference);
+    if (!want) return fail(want.error());
+    const auto count = static_cast<std::size_t>(workload.tensor(spec.tensor)->count());
+    for (const Array& a : *want)
+      if (a.values.size() != count && a.values.size() != 1)
+        return fail(spec.where, fmt::format("the reference of '{}' has {} elements, the tensor {}",
+                                            spec.tensor, a.values.size(), count));
+    references_.push_back({spec, std::move(*want)});
+  }
+  return {};
+}
+
+std::vector<CheckResult> SystemChecker::compare(Memories memories) const {
+  std::vector<CheckResult> out;
+  for (const auto& r : references_) {
+    CheckResult worst;
+    for (std::size_t chip = 0; chip < memories.size(); ++chip) {
+      CheckResult here = run::compare(r.spec, r.want[chip], *memories[chip]);
+      if (chip == 0 || !(here.worst_ratio <= worst.worst_ratio)) worst = std::move(here);
+    }
+    out.push_back(std::move(worst));
+  }
+  return out;
+}
+
+}  // namespace xpusim::run
