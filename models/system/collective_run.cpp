@@ -87,8 +87,8 @@ void CollectiveRun::store(std::span<exec::DeviceMemory* const> memories) const {
   }
 }
 
-Expected<run::LaunchReport> CollectiveRun::run(std::span<exec::DeviceMemory* const> memories,
-                                               const run::LaunchOptions& options) {
+Expected<run::LaunchReport> CollectiveRun::simulate(std::span<exec::DeviceMemory* const> memories,
+                                                    const run::LaunchOptions& options) {
   engine::fresh_simulation();
   engine::ClockDomain domain("network_clock",
                              engine::Clock(static_cast<std::uint64_t>(params_.clock_hz)));
@@ -185,8 +185,9 @@ run::LaunchReport CollectiveRun::report(const network::Fabric& fabric,
                                         const Outcome& outcome) const {
   run::LaunchReport r;
   r.name = launch_.spec.op;
-  r.cycles =
-      end + cycles_of(params_.endpoint.start_ns + params_.endpoint.finish_ns, params_.clock_hz);
+  const network::EndpointParams& ends = params_.endpoint;
+  const double beside = ends.start_ns + ends.finish_ns + (exchanges() ? ends.exchange_start_ns : 0);
+  r.cycles = outcome.end + cycles_of(beside, params_.clock_hz);
   r.duration_ns = static_cast<double>(r.cycles) / params_.clock_hz * 1e9;
   r.clock_mhz = params_.clock_hz * 1e-6;
   r.hbm_read_bytes = outcome.read_bytes;

@@ -21,8 +21,8 @@ class CollectiveRun {
 
   /// Takes what the chips' tensors hold; refuses what this host's memory cannot.
   Expected<void> load(std::span<exec::DeviceMemory* const> memories);
-  Expected<run::LaunchReport> run(std::span<exec::DeviceMemory* const> memories,
-                                  const run::LaunchOptions& options);
+  Expected<run::LaunchReport> simulate(std::span<exec::DeviceMemory* const> memories,
+                                       const run::LaunchOptions& options);
 
  private:
   struct Outcome {

@@ -96,10 +96,10 @@ Expected<run::LaunchReport> Machine::collective(const run::CollectiveLaunch& lau
   if (!wanted) return fail(wanted.error());
   auto plan = network::plan_collective(*topology_, *wanted);
   if (!plan) return fail(placed_at(plan.error(), launch.spec.algorithm_where));
-  CollectiveRun run(*topology_, params_.network, peaks().hbm_bytes_per_s, launch, *wanted, *plan);
+  CollectiveRun one(*topology_, params_.network, peaks().hbm_bytes_per_s, launch, *wanted, *plan);
   if (!memories.empty())
-    if (auto ok = run.load(memories); !ok) return fail(ok.error());
-  return run.run(memories, options);
+    if (auto ok = one.load(memories); !ok) return fail(ok.error());
+  return one.simulate(memories, options);
 }
 
 namespace {
