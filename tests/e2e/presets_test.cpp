@@ -47,6 +47,20 @@ INSTANTIATE_TEST_SUITE_P(Tpu, Preset, testing::ValuesIn(presets_of("tpu")),
 INSTANTIATE_TEST_SUITE_P(Roofline, Preset, testing::ValuesIn(presets_of("roofline")),
                          [](const auto& info) { return info.param; });
 
+class SystemPreset : public testing::TestWithParam<std::string> {};
+
+TEST_P(SystemPreset, ListsItsParametersAndRunsAnAllReduce) {
+  const auto p = xpusim("params --on " + GetParam());
+  EXPECT_EQ(p.exit_code, 0) << p.err;
+  EXPECT_THAT(p.out, HasSubstr(GetParam() + ".yaml"));
+  const auto r =
+      xpusim("run workloads/collectives/all_reduce.yaml --values off --on " + GetParam());
+  EXPECT_EQ(r.exit_code, 0) << r.out << r.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(System, SystemPreset, testing::ValuesIn(presets_of("system")),
+                         [](const auto& info) { return info.param; });
+
 double nanoseconds(const std::string& machine) {
   const std::string file = temporary("preset_" + machine + ".json", "");
   const auto r = xpusim("run workloads/triton/vector_add.yaml --values off --on " + machine +

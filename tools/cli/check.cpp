@@ -31,12 +31,13 @@ int print_compiled(kernel::Module module, const run::Family& family,
   return kFine;
 }
 
-/// The machines to ask: those named, else all of configs/.
+/// The machines to ask: those named, else all of configs/ that run kernels.
 Expected<std::vector<run::LoadedMachine>> load_machines(const std::vector<std::string>& named) {
   std::vector<run::LoadedMachine> machines;
   Diagnostics problems;
   for (const auto& name : named.empty() ? run::machine_names() : named) {
     auto machine = run::load_machine(name, {});
+    if (machine && named.empty() && machine->family->forms.empty()) continue;
     if (machine) {
       machines.push_back(std::move(*machine));
     } else {
