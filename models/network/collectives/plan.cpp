@@ -11,8 +11,10 @@
 namespace xpusim::network {
 namespace {
 
-/// Schedules of more transfers are not made for the sake of a choice.
-constexpr double kMostTransfers = 4e6;
+/// Schedules of more transfers are not made for the sake of a choice; those that go axis by axis
+/// are made of equal steps on every ring and are worth more.
+constexpr double kMostTransfers = 1e6;
+constexpr double kMostTorusTransfers = 8e6;
 
 std::vector<std::size_t> all_axes(const Mesh& mesh) {
   std::vector<std::size_t> out;
@@ -149,8 +151,9 @@ Expected<void> choose(const Topology& topology, const Mesh& mesh, const Collecti
   double least = 0;
   for (const std::string& algorithm : algorithms(request.op)) {
     if (!fits(algorithm, mesh)) continue;
-    if (transfers(request.op, algorithm, mesh, topology.chips()) * request.channels >
-        kMostTransfers) {
+    const double count =
+        transfers(request.op, algorithm, mesh, topology.chips()) * request.channels;
+    if (count > (algorithm == "torus" ? kMostTorusTransfers : kMostTransfers)) {
       plan.reason +=
           fmt::format("{}{}: too many steps", plan.reason.empty() ? "" : ", ", algorithm);
       continue;
