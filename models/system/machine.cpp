@@ -6,6 +6,7 @@
 
 #include "models/network/collectives/mesh.h"
 #include "models/system/collective_run.h"
+#include "models/system/device_order.h"
 #include "sim/run/cost.h"
 
 namespace xpusim::system {
@@ -43,11 +44,19 @@ run::Peaks Machine::peaks() const { return chip_.machine->peaks(); }
 
 Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::DeviceMemory&,
                                             const run::LaunchOptions&) {
-  return fail({}, fmt::format("{}: kernels do not run on systems yet", launch.name));
+  return fail({}, fmt::format("{}: a system runs a kernel on all of its chips", launch.name));
 }
 
-std::vector<std::string> Machine::unsupported(const kernel::Module&) const {
-  return {"kernels do not run on systems yet"};
+Expected<run::LaunchReport> Machine::launch_on_all(const exec::Launch& launch,
+                                                   std::span<exec::DeviceMemory* const> memories,
+                                                   const run::LaunchOptions& options) {
+  return chip_.machine->launch_joined(
+      launch, memories, {*topology_, params_.network, device_order(*topology_, params_.order)},
+      options);
+}
+
+std::vector<std::string> Machine::unsupported(const kernel::Module& module) const {
+  return chip_.machine->unsupported(module);
 }
 
 std::vector<std::vector<std::uint32_t>> Machine::groups(
@@ -119,6 +128,8 @@ Expected<std::unique_ptr<run::Machine>> create(const config::Node& config,
   if (chip->machine->chips() > 1) return fail(chip_node->origin, "a system of systems is none");
   auto topology = network::make_topology(params.network);
   if (!topology) return fail(config::placed(config, topology.error()));
+  if (auto fits = check_order(**topology, params.order); !fits)
+    return fail(config::placed(config, fits.error()));
   return std::make_unique<Machine>(name, params, std::move(*chip), std::move(*topology));
 }
 

@@ -10,10 +10,11 @@
 
 namespace xpusim::system {
 
-/// Several chips that run collectives over their network: each collective is a schedule of
-/// transfers on the chips' DMA engines (or copying cores), on a network that is empty when it
-/// starts. All chips start it at the same time. A chip gives its memory's bandwidth and size; its
-/// cores, caches and kernels have no part in it yet.
+/// Several chips that run kernels together, and collectives over their network. A kernel runs on
+/// all chips at once, as their family's machine simulates it (launch_joined). Each collective is a
+/// schedule of transfers on the chips' DMA engines (or copying cores), on a network that is empty
+/// when it starts. All chips start it at the same time. A chip gives its memory's bandwidth and
+/// size; its cores, caches and kernels have no part in it.
 class Machine : public run::Machine {
  public:
   Machine(std::string name, const SystemParams& params, run::LoadedMachine chip,
@@ -21,6 +22,10 @@ class Machine : public run::Machine {
 
   Expected<run::LaunchReport> launch(const exec::Launch& launch, exec::DeviceMemory& memory,
                                      const run::LaunchOptions& options) override;
+  Expected<run::LaunchReport> launch_on_all(const exec::Launch& launch,
+                                            std::span<exec::DeviceMemory* const> memories,
+                                            const run::LaunchOptions& options) override;
+  const run::Family* chip_family() const override { return chip_.family; }
   std::uint32_t chips() const override { return topology_->chips(); }
   std::vector<std::vector<std::uint32_t>> groups(
       const std::vector<std::string>& axes) const override;

@@ -4,6 +4,7 @@
 // executor.
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "models/tpu/core/kernel_body.h"
@@ -18,14 +19,18 @@ struct PreparedLaunch {
   struct Core {
     std::unique_ptr<WindowSet> windows;
     std::unique_ptr<KernelBody> body;
+    std::uint32_t device = 0;
   };
   Program program;
   std::vector<Core> cores;  ///< those that have steps of the grid to run
 };
 
-Expected<PreparedLaunch> prepare_mosaic(const exec::Launch& launch, exec::DeviceMemory& memory,
+/// `memories`: a chip's each, by device; tensors lie at the same addresses in all of them.
+Expected<PreparedLaunch> prepare_mosaic(const exec::Launch& launch,
+                                        std::span<exec::DeviceMemory* const> memories,
                                         const TpuParams& params, bool values);
-Expected<PreparedLaunch> prepare_triton(const exec::Launch& launch, exec::DeviceMemory& memory,
+Expected<PreparedLaunch> prepare_triton(const exec::Launch& launch,
+                                        std::span<exec::DeviceMemory* const> memories,
                                         const TpuParams& params, bool values);
 
 /// Fails when the buffers do not fit VMEM, naming the largest of them.

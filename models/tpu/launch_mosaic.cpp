@@ -39,8 +39,14 @@ std::vector<std::size_t> parallel_dimensions(const exec::Launch& launch) {
 class MosaicBinder {
  public:
   MosaicBinder(const exec::Launch& launch, exec::DeviceMemory& memory, const KernelPlan& plan,
-               const TpuParams& params, bool values)
-      : launch_(launch), memory_(memory), plan_(plan), params_(params), values_(values) {}
+               const TpuParams& params, bool values, std::uint32_t device, std::uint32_t devices)
+      : launch_(launch),
+        memory_(memory),
+        plan_(plan),
+        params_(params),
+        values_(values),
+        device_(device),
+        devices_(devices) {}
 
   Expected<PreparedLaunch::Core> run(std::shared_ptr<const exec::Prepared> prepared, GridBox box) {
     prefetch();
@@ -52,12 +58,14 @@ class MosaicBinder {
     if (problems_.has_errors()) return fail(std::move(problems_));
     auto interpreter = exec::StepInterpreter::make(std::move(prepared), {values_});
     interpreter->set_bounds(plan_.grid);
+    interpreter->set_device(device_, devices_);
     bind_hbm(*interpreter);
     if (problems_.has_errors()) return fail(std::move(problems_));
     PreparedLaunch::Core out;
     out.windows = std::make_unique<WindowSet>(std::move(windows), std::move(box));
     out.body = std::make_unique<MosaicBody>(std::move(interpreter), std::move(arguments_), memory_,
-                                            params_.core.rows_16bit);
+                                            params_.core.rows_16bit, devices_ > 1);
+    out.device = device_;
     return out;
   }
 
@@ -221,6 +229,7 @@ class MosaicBinder {
   const KernelPlan& plan_;
   const TpuParams& params_;
   bool values_;
+  std::uint32_t device_, devices_;
   std::vector<BodyArgument> arguments_;
   std::size_t prefetch_count_ = 0;
   std::int32_t window_number_ = 0;
@@ -229,17 +238,24 @@ class MosaicBinder {
 
 }  // namespace
 
-Expected<PreparedLaunch> prepare_mosaic(const exec::Launch& launch, exec::DeviceMemory& memory,
+Expected<PreparedLaunch> prepare_mosaic(const exec::Launch& launch,
+                                        std::span<exec::DeviceMemory* const> memories,
                                         const TpuParams& params, bool values) {
   auto prepared = exec::Prepared::make(launch.module, *launch.function);
   if (!prepared) return fail(prepared.error());
-  Expected<KernelPlan> plan = plan_mosaic(launch, **prepared, params.core);
+  const auto devices = static_cast<std::uint32_t>(memories.size());
+  Expected<KernelPlan> plan = plan_mosaic(launch, **prepared, params.core, devices > 1);
   if (!plan) return fail(plan.error());
   PreparedLaunch out;
-  for (GridBox& box : share_grid(plan->grid, parallel_dimensions(launch), params.core.count)) {
-    auto core = MosaicBinder(launch, memory, *plan, params, values).run(*prepared, std::move(box));
-    if (!core) return fail(core.error());
-    out.cores.push_back(std::move(*core));
+  const std::vector<GridBox> boxes =
+      share_grid(plan->grid, parallel_dimensions(launch), params.core.count);
+  for (std::uint32_t d = 0; d < devices; ++d) {
+    for (const GridBox& box : boxes) {
+      MosaicBinder binder(launch, *memories[d], *plan, params, values, d, devices);
+      auto core = binder.run(*prepared, box);
+      if (!core) return fail(core.error());
+      out.cores.push_back(std::move(*core));
+    }
   }
   Expected<Program> program = compile(std::move(*plan), params.core);
   if (!program) return fail(program.error());

@@ -53,23 +53,28 @@ Expected<void> check_smem(const KernelPlan& plan, const exec::Launch& launch,
 
 }  // namespace
 
-Expected<PreparedLaunch> prepare_triton(const exec::Launch& launch, exec::DeviceMemory& memory,
+Expected<PreparedLaunch> prepare_triton(const exec::Launch& launch,
+                                        std::span<exec::DeviceMemory* const> memories,
                                         const TpuParams& params, bool values) {
   auto prepared = exec::Prepared::make(launch.module, *launch.function);
   if (!prepared) return fail(prepared.error());
   Expected<KernelPlan> plan = plan_triton(launch, **prepared, params.core);
   if (!plan) return fail(plan.error());
-  if (auto fits = check_smem(*plan, launch, memory, params.smem.bytes); !fits) {
+  if (auto fits = check_smem(*plan, launch, *memories.front(), params.smem.bytes); !fits) {
     return fail(fits.error());
   }
   PreparedLaunch out;
   const std::int64_t cores = plan->one_core ? 1 : params.core.count;
-  for (GridBox& box : share_grid(plan->grid, std::array<std::size_t, 3>{0, 1, 2}, cores)) {
-    auto body = std::make_unique<TritonBody>(
-        exec::Interpreter::make(*prepared, launch, memory, {values}), plan->streams);
-    auto windows = windows_of(*plan, launch, memory, *body);
-    out.cores.push_back(
-        {std::make_unique<WindowSet>(std::move(windows), std::move(box)), std::move(body)});
+  const std::vector<GridBox> boxes =
+      share_grid(plan->grid, std::array<std::size_t, 3>{0, 1, 2}, cores);
+  for (std::uint32_t d = 0; d < memories.size(); ++d) {
+    for (const GridBox& box : boxes) {
+      auto body = std::make_unique<TritonBody>(
+          exec::Interpreter::make(*prepared, launch, *memories[d], {values}), plan->streams);
+      auto windows = windows_of(*plan, launch, *memories[d], *body);
+      out.cores.push_back(
+          {std::make_unique<WindowSet>(std::move(windows), box), std::move(body), d});
+    }
   }
   Expected<Program> program = compile(std::move(*plan), params.core);
   if (!program) return fail(program.error());

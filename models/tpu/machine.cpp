@@ -58,11 +58,12 @@ Expected<void> check_recorded(const CoreRecorder& recorder, std::uint64_t cycles
                                           recorder.first(), cycles));
 }
 
-Expected<PreparedLaunch> prepare(const exec::Launch& launch, exec::DeviceMemory& memory,
+Expected<PreparedLaunch> prepare(const exec::Launch& launch,
+                                 std::span<exec::DeviceMemory* const> memories,
                                  const TpuParams& params, bool values) {
   return launch.module->form == kernel::Form::kMosaic
-             ? prepare_mosaic(launch, memory, params, values)
-             : prepare_triton(launch, memory, params, values);
+             ? prepare_mosaic(launch, memories, params, values)
+             : prepare_triton(launch, memories, params, values);
 }
 
 }  // namespace
@@ -72,14 +73,31 @@ Machine::Machine(std::string name, const TpuParams& params, std::optional<double
 
 Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::DeviceMemory& memory,
                                             const run::LaunchOptions& options) {
-  Expected<PreparedLaunch> ready = prepare(launch, memory, params_, options.values);
+  exec::DeviceMemory* const alone = &memory;
+  return execute(launch, {&alone, 1}, nullptr, options);
+}
+
+Expected<run::LaunchReport> Machine::launch_joined(const exec::Launch& launch,
+                                                   std::span<exec::DeviceMemory* const> memories,
+                                                   const run::Interconnect& joined,
+                                                   const run::LaunchOptions& options) {
+  return execute(launch, memories, &joined, options);
+}
+
+Expected<run::LaunchReport> Machine::execute(const exec::Launch& launch,
+                                             std::span<exec::DeviceMemory* const> memories,
+                                             const run::Interconnect* joined,
+                                             const run::LaunchOptions& options) {
+  Expected<PreparedLaunch> ready = prepare(launch, memories, params_, options.values);
   if (!ready) return fail(ready.error());
   SimulationOptions simulation;
   simulation.clock_hz = options.clock_hz.value_or(static_cast<std::uint64_t>(params_.clock_hz));
   simulation.trace = options.trace;
   simulation.trace_start_fs = options.trace_start_fs;
   std::vector<CoreWork> work;
-  for (const auto& core : ready->cores) work.push_back({core.windows.get(), core.body.get()});
+  for (const auto& core : ready->cores) {
+    work.push_back({core.windows.get(), core.body.get(), core.device});
+  }
   std::optional<CoreRecorder> recorder;
   std::optional<ProductCapture> product;
   if (options.record) {
@@ -90,9 +108,10 @@ Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::De
     simulation.recorder = &*recorder;
     simulation.recorded_core = options.record->core;
   }
-  Expected<SimulationResult> result = simulate(params_, ready->program, work, simulation);
+  Expected<SimulationResult> result = simulate(params_, ready->program, work, simulation, joined);
   if (!result) return fail(result.error());
-  run::LaunchReport report = make_report(launch, params_, *ready, *result, simulation.clock_hz);
+  run::LaunchReport report =
+      make_report(launch, params_, *ready, *result, simulation.clock_hz, joined);
   if (options.listing != run::Listing::kNone) {
     report.listing = list_bundles(ready->program, params_.core.slots, result->activity,
                                   options.listing == run::Listing::kAll);
@@ -106,7 +125,8 @@ Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::De
 }
 
 Expected<void> Machine::accepts(const exec::Launch& launch, exec::DeviceMemory& memory) const {
-  auto ready = prepare(launch, memory, params_, false);
+  exec::DeviceMemory* const alone = &memory;
+  auto ready = prepare(launch, {&alone, 1}, params_, false);
   if (!ready) return fail(ready.error());
   return {};
 }

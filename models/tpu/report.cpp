@@ -1,5 +1,7 @@
 #include "models/tpu/report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace xpusim::tpu {
@@ -98,6 +100,39 @@ void add_energy(run::LaunchReport& report, const TpuParams& params, const Simula
   }
 }
 
+/// Chip by chip, and wire by wire.
+void add_chips(run::LaunchReport& report, const SimulationResult& r,
+               const run::Interconnect& joined) {
+  for (std::size_t d = 0; d < r.chips.size(); ++d) {
+    const ChipResult& chip = r.chips[d];
+    report.chips.push_back(
+        {fmt::format("tpu[{}]", d), chip.cycles, chip.activity.cycles(Reason::kSyncWaitRemote),
+         static_cast<double>(chip.hbm.read_bytes + chip.hbm.write_bytes),
+         static_cast<double>(chip.sent_bytes), static_cast<double>(chip.received_bytes),
+         chip.remote_copies, chip.remote_signals, chip.hops});
+  }
+  run::NetworkUse use;
+  use.chips = use.group = static_cast<std::uint32_t>(r.chips.size());
+  use.sent = static_cast<double>(r.sent_bytes);
+  double crossed = 0, microjoules = 0;
+  for (std::uint32_t w = 0; w < r.wires.size(); ++w) {
+    const network::WireCounters& c = r.wires[w];
+    run::LinkUse link;
+    link.name = joined.topology.wire_name(w);
+    link.bytes = static_cast<double>(c.bytes);
+    link.wire_bytes = static_cast<double>(c.wire_bytes);
+    link.busy = static_cast<double>(c.busy) / (report.duration_ns * 1e6);
+    link.waited_ns = static_cast<double>(c.waited) * 1e-6;
+    link.microjoules = link.wire_bytes * 8 * joined.topology.kind_of(w).picojoules_per_bit * 1e-6;
+    crossed += link.bytes;
+    microjoules += link.microjoules;
+    use.links.push_back(std::move(link));
+  }
+  use.hops = use.sent > 0 ? crossed / use.sent : 0;
+  report.network = std::move(use);
+  report.energy.push_back({"links", microjoules});
+}
+
 /// The rows that went in at once, against as many of bf16.
 double tensor_speed(const MatrixParams& mxu, const Activity& a) {
   double rows = 0, slow = 0;  // and how long they take, in rows of bf16
@@ -117,7 +152,7 @@ double tensor_speed(const MatrixParams& mxu, const Activity& a) {
 
 run::LaunchReport make_report(const exec::Launch& launch, const TpuParams& params,
                               const PreparedLaunch& ready, const SimulationResult& r,
-                              std::uint64_t clock_hz) {
+                              std::uint64_t clock_hz, const run::Interconnect* joined) {
   run::LaunchReport report;
   report.name = launch.name;
   report.cycles = r.cycles;
@@ -139,6 +174,7 @@ run::LaunchReport make_report(const exec::Launch& launch, const TpuParams& param
   add_ledger(report, r);
   add_lines(report, ready.program, r.activity);
   add_energy(report, params, r, clock_hz);
+  if (joined) add_chips(report, r, *joined);
   report.notes = {"VMEM conflicts between vector accesses and DMA: not modelled",
                   "instruction fetch: not modelled"};
   return report;

@@ -9,6 +9,6 @@ namespace xpusim::tpu {
 /// What a launch did, in the terms of the report: counters, ledgers, source lines, energy.
 run::LaunchReport make_report(const exec::Launch& launch, const TpuParams& params,
                               const PreparedLaunch& ready, const SimulationResult& result,
-                              std::uint64_t clock_hz);
+                              std::uint64_t clock_hz, const run::Interconnect* joined);
 
 }  // namespace xpusim::tpu

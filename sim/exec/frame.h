@@ -4,6 +4,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,9 +53,11 @@ struct Frame {
   struct Semaphore {
     std::int64_t key, count;  ///< of a DMA: bytes that have arrived and no wait has taken
   };
-  std::vector<Semaphore> semaphores;  ///< those of this core; live as long as the launch
-  std::uint64_t random_key = 0;       ///< of the core's random bits, from their seed
-  std::uint64_t random_index = 0;     ///< elements drawn since the seed
+  std::vector<Semaphore> semaphores;      ///< those of this core; live as long as the launch
+  std::uint32_t device = 0, devices = 1;  ///< which of how many run the program
+  std::optional<Outgoing> outgoing;       ///< of the effect that was just performed
+  std::uint64_t random_key = 0;           ///< of the core's random bits, from their seed
+  std::uint64_t random_index = 0;         ///< elements drawn since the seed
   bool random_seeded = false;
   std::vector<std::int64_t> bounds;  ///< of a Mosaic kernel's grid, where the text leaves it open
   /// Warps that run code of their own (ttg.warp_specialize): all but one stand still meanwhile.

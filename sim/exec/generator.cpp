@@ -130,6 +130,7 @@ void fill_arange(DType dtype, std::uint64_t first, std::size_t count, std::byte*
 void generate(const Init& init, DType dtype, std::uint64_t first, std::size_t count,
               std::byte* out) {
   const auto size = static_cast<std::size_t>(kernel::byte_size(dtype));
+  first += init.first;
   switch (init.kind) {
     case Init::Kind::kZeros:
     case Init::Kind::kUnwritten:

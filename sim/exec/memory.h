@@ -29,6 +29,7 @@ struct Init {
   } kind = Kind::kZeros;
   double value = 0;  ///< kFull: V; kRandint: N (uniform in [0, N))
   std::uint64_t seed = 0;
+  std::uint64_t first = 0;  ///< the tensor begins at this element: it is a part of a larger one
   std::shared_ptr<const std::vector<std::byte>> data;  ///< kData
 };
 

@@ -1,9 +1,12 @@
 #include "sim/exec/step_interpreter.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/exec/dense.h"
 #include "sim/exec/frame.h"
+#include "sim/exec/handlers/remote.h"
+#include "sim/exec/handlers/semaphores.h"
 #include "sim/exec/handlers/views.h"
 #include "sim/exec/product.h"
 
@@ -62,6 +65,18 @@ class BufferStepInterpreter final : public StepInterpreter {
     frame_.memory = &memory;
   }
   void listen(ProductListener* listener) override { frame_.products = listener; }
+  void set_device(std::uint32_t device, std::uint32_t devices) override {
+    frame_.device = device;
+    frame_.devices = devices;
+  }
+  std::optional<Outgoing> take_outgoing() override {
+    return std::exchange(frame_.outgoing, std::nullopt);
+  }
+  void arrive(const Outgoing& what) override { receive(frame_, what); }
+  std::int64_t semaphore(std::int64_t key) override { return semaphore_count(frame_, key); }
+  std::int64_t integer(const kernel::Value& scalar) const override {
+    return frame_.slots[frame_.code->slot_of.at(&scalar)].bits;
+  }
   void start(std::span<const std::int64_t> grid_index) override {
     set_grid_index(frame_, grid_index);
     if (frame_.products) frame_.products->step_begins();

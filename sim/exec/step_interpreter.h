@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "sim/exec/interpreter.h"
@@ -34,6 +36,24 @@ struct View {
 
 class ProductListener;
 
+/// Tells semaphores apart: the argument (or allocation) that they come from, and the element.
+inline std::int64_t semaphore_key(const View& v) {
+  return (static_cast<std::int64_t>(v.argument) << 32) | v.offset;
+}
+/// The name that the kernel's source gives a semaphore, or the array that it is one of.
+std::string_view semaphore_name(const kernel::Value& semaphore);
+
+/// What a body sends to another device: the data of a copy, or a signal. Devices run the same
+/// program, so an argument's number and a semaphore's key mean the same on all of them.
+struct Outgoing {
+  std::uint32_t device = 0;
+  bool copy = false;
+  View target;                  ///< of a copy: the place, as the sender's own would be
+  std::vector<std::byte> data;  ///< its elements side by side; empty: no payload is held
+  std::int64_t semaphore = 0;   ///< of the receiver ...
+  std::int64_t amount = 0;      ///< ... that counts so much more once it is there
+};
+
 /// Runs a kernel body grid step after grid step. Arguments: the grid indices (scalars, first), then
 /// the memrefs in order: scalar-prefetch operands, inputs, outputs, scratch.
 class StepInterpreter {
@@ -56,6 +76,19 @@ class StepInterpreter {
 
   /// Tells of the steps' products from now on; null: no longer.
   virtual void listen(ProductListener* listener) = 0;
+  /// Makes this the body of one of several devices that run the same program. What it sends to
+  /// others, and what comes from them, the machine carries; it also says when a wait is over, since
+  /// others may still signal. At first there is one device, number 0, and a wait that nothing can
+  /// end is an error.
+  virtual void set_device(std::uint32_t device, std::uint32_t devices) = 0;
+  /// What the effect that was just performed sends to another device.
+  virtual std::optional<Outgoing> take_outgoing() = 0;
+  /// That has arrived here, from another device.
+  virtual void arrive(const Outgoing& what) = 0;
+  /// What a counting semaphore holds, by its key.
+  virtual std::int64_t semaphore(std::int64_t key) = 0;
+  /// The value of a scalar operand of the effect.
+  virtual std::int64_t integer(const kernel::Value& scalar) const = 0;
 
   /// Begins the step at these grid indices. Copies, semaphores and the seed of random bits live on
   /// from step to step.

@@ -313,10 +313,16 @@ class Binder {
 
 }  // namespace
 
-Expected<void> allocate_tensors(const Workload& workload, exec::DeviceMemory& memory) {
+Expected<void> allocate_tensors(const Workload& workload, exec::DeviceMemory& memory,
+                                const Place& place) {
   Diagnostics problems;
   for (const auto& t : workload.tensors) {
-    auto address = memory.allocate(t.name, t.dtype, t.shape, t.init);
+    auto own = on_device(t, place);
+    if (!own) {
+      problems.append(own.error());
+      continue;
+    }
+    auto address = memory.allocate(t.name, t.dtype, std::move(own->shape), std::move(own->init));
     if (address) continue;
     for (auto d : address.error().list()) {
       d.where = t.where;

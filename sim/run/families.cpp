@@ -19,6 +19,13 @@ Expected<LaunchReport> Machine::collective(const CollectiveLaunch& launch,
                           name()));
 }
 
+Expected<LaunchReport> Machine::launch_joined(const exec::Launch& launch,
+                                              std::span<exec::DeviceMemory* const>,
+                                              const Interconnect&, const LaunchOptions&) {
+  return fail(launch.function->op->line(),
+              fmt::format("kernels do not run on several {} together yet", name()));
+}
+
 void register_family(Family family) { registry().push_back(std::move(family)); }
 
 const std::vector<Family>& families() { return registry(); }

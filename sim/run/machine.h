@@ -18,6 +18,11 @@
 #include "sim/run/stablehlo/tile_sizes.h"
 #include "sim/trace/sink.h"
 
+namespace xpusim::network {
+class Topology;
+struct NetworkParams;
+}  // namespace xpusim::network
+
 namespace xpusim::run {
 
 /// A figure that may be unmodelled: absent is printed as null, never as 0.
@@ -51,6 +56,16 @@ struct EnergyEntry {
   double microjoules = 0;
 };
 
+/// What one of several chips did in a launch of a kernel.
+struct ChipEntry {
+  std::string name;                  ///< "tpu[2]"
+  std::uint64_t cycles = 0;          ///< until it was through
+  std::uint64_t exposed_cycles = 0;  ///< in which it did nothing but wait for another chip
+  double hbm_bytes = 0, sent_bytes = 0, received_bytes = 0;
+  std::uint64_t copies = 0, signals = 0;  ///< sent to other chips ...
+  std::uint64_t hops = 0;                 ///< ... and the links that they crossed
+};
+
 /// What a launch did on a machine. All cycles are of `clock_mhz`.
 struct LaunchReport {
   std::string name;
@@ -70,7 +85,8 @@ struct LaunchReport {
   std::vector<LedgerEntry> ledger;
   std::vector<LineEntry> lines;
   std::vector<PartUse> memory;               ///< empty: not told
-  std::optional<NetworkUse> network;         ///< of a collective
+  std::optional<NetworkUse> network;         ///< of a launch on several chips
+  std::vector<ChipEntry> chips;              ///< of a kernel on several chips
   std::vector<EnergyEntry> energy;           ///< empty: the machine has no energy model
   std::vector<std::string> notes;            ///< what was not modelled, by name
   std::uint64_t simulated_instructions = 0;  ///< warp instructions, bundles
@@ -112,6 +128,15 @@ struct LaunchOptions {
   Listing listing = Listing::kNone;  ///< of what the launch was compiled to, and how it ran
 };
 
+struct Family;
+
+/// What joins the chips of a system; a kernel knows them by device id.
+struct Interconnect {
+  const network::Topology& topology;
+  const network::NetworkParams& params;
+  std::vector<std::uint32_t> chip_of;  ///< by device id: the topology's chip
+};
+
 class Machine {
  public:
   virtual ~Machine() = default;
@@ -131,6 +156,21 @@ class Machine {
   virtual Expected<LaunchReport> collective(const CollectiveLaunch& launch,
                                             std::span<exec::DeviceMemory* const> memories,
                                             const LaunchOptions& options);
+  /// Runs one launch of a kernel on all chips at once: the same kernel and arguments on each, with
+  /// `memories` of their own, in which the tensors lie at the same addresses. For systems; a chip
+  /// runs it alone.
+  virtual Expected<LaunchReport> launch_on_all(const exec::Launch& launch,
+                                               std::span<exec::DeviceMemory* const> memories,
+                                               const LaunchOptions& options) {
+    return this->launch(launch, *memories.front(), options);
+  }
+  /// The same of chips of this kind that a network joins; a machine that cannot refuses by name.
+  virtual Expected<LaunchReport> launch_joined(const exec::Launch& launch,
+                                               std::span<exec::DeviceMemory* const> memories,
+                                               const Interconnect& joined,
+                                               const LaunchOptions& options);
+  /// The family of the chips of a system; null: it is a chip itself.
+  virtual const Family* chip_family() const { return nullptr; }
   virtual Peaks peaks() const = 0;
   virtual const std::string& name() const = 0;  ///< "h200"
   /// Ops of a function that this machine cannot run, as "op (line): reason"; empty if it can.

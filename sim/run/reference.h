@@ -2,7 +2,9 @@
 
 // Independent references for `expect:`: expressions over tensors, in double precision.
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,7 @@ struct CheckResult {
   double worst_error = 0;  ///< |got - want| of the worst element
   double worst_ratio = 0;  ///< |got - want| / (atol + rtol * |want|); right if never over 1
   std::vector<std::int64_t> worst_index;
+  std::optional<std::uint32_t> chip;  ///< that of the worst element; none: there is one chip
 };
 
 /// How a tensor compares with its reference (of as many elements, or one for all).

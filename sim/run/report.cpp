@@ -65,11 +65,13 @@ Json line_json(const SourcePosition& p) {
 Json check_json(const Report& report) {
   if (!report.checked) return nullptr;
   Json map = Json::object();
-  for (const auto& c : report.checks)
+  for (const auto& c : report.checks) {
     map[c.tensor] = {{"right", c.right},
                      {"worst_error", c.worst_error},
                      {"worst_ratio", c.worst_ratio},
                      {"worst_index", c.worst_index}};
+    if (c.chip) map[c.tensor]["chip"] = *c.chip;
+  }
   return map;
 }
 
@@ -107,6 +109,21 @@ Json network_json(const std::optional<NetworkUse>& use) {
   return j;
 }
 
+Json chips_json(const std::vector<ChipEntry>& chips) {
+  Json list = Json::array();
+  for (const ChipEntry& c : chips)
+    list.push_back({{"name", c.name},
+                    {"cycles", c.cycles},
+                    {"exposed_cycles", c.exposed_cycles},
+                    {"hbm_bytes", c.hbm_bytes},
+                    {"sent_bytes", c.sent_bytes},
+                    {"received_bytes", c.received_bytes},
+                    {"copies", c.copies},
+                    {"signals", c.signals},
+                    {"hops", c.hops}});
+  return list;
+}
+
 Json launch_json(const Report& report, const LaunchResult& l) {
   const LaunchReport& r = l.machine;
   const double seconds = r.duration_ns * 1e-9;
@@ -131,6 +148,7 @@ Json launch_json(const Report& report, const LaunchResult& l) {
   j["memory"] = Json::object();
   for (const auto& p : r.memory) j["memory"][p.part] = {{"mean", p.mean}, {"busiest", p.busiest}};
   if (r.network) j["network"] = network_json(r.network);
+  if (!r.chips.empty()) j["chips"] = chips_json(r.chips);
   j["lines"] = Json::array();
   for (const auto& e : r.lines)
     j["lines"].push_back({{"line", line_json(e.line)},

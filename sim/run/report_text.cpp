@@ -107,15 +107,8 @@ void rows(std::string& out, const char* label, const std::vector<std::string>& e
   if (!line.empty()) row(out, label, line);
 }
 
-/// What the network did: the algorithm and why, rates, and its busiest link.
-void network_text(std::string& out, const LaunchReport& r) {
-  const NetworkUse& n = *r.network;
-  const double s = r.duration_ns * 1e-9;
-  row(out, "by",
-      fmt::format("{}, in groups of {} of {} chips ({})", n.algorithm, n.group, n.chips, n.reason));
-  row(out, "data",
-      fmt::format("{} a chip at {}; chips sent {} in all, {:.2f} hops a byte", si(n.bytes, "B"),
-                  si(n.bytes / s, "B/s"), si(n.sent, "B"), n.hops));
+/// The busiest link, and how long chunks waited at all of them.
+void links_text(std::string& out, const NetworkUse& n) {
   const LinkUse* most = nullptr;
   double busy = 0, waited = 0;
   std::size_t used = 0;
@@ -135,13 +128,43 @@ void network_text(std::string& out, const LaunchReport& r) {
       fmt::format("{} summed over all chunks at all links", si(waited * 1e-9, "s")));
 }
 
+/// What the network did for a collective: the algorithm and why, rates, and its busiest link.
+void network_text(std::string& out, const LaunchReport& r) {
+  const NetworkUse& n = *r.network;
+  const double s = r.duration_ns * 1e-9;
+  row(out, "by",
+      fmt::format("{}, in groups of {} of {} chips ({})", n.algorithm, n.group, n.chips, n.reason));
+  row(out, "data",
+      fmt::format("{} a chip at {}; chips sent {} in all, {:.2f} hops a byte", si(n.bytes, "B"),
+                  si(n.bytes / s, "B/s"), si(n.sent, "B"), n.hops));
+  links_text(out, n);
+}
+
+/// What the chips of a kernel said to each other, and how long they only waited for that.
+void chips_text(std::string& out, const LaunchReport& r) {
+  double exposed = 0;
+  std::uint64_t copies = 0, signals = 0;
+  for (const ChipEntry& c : r.chips) {
+    exposed += static_cast<double>(c.exposed_cycles);
+    copies += c.copies;
+    signals += c.signals;
+  }
+  const double all = static_cast<double>(r.cycles) * static_cast<double>(r.chips.size());
+  row(out, "chips",
+      fmt::format("{}, which sent {} in {} copies and {} signals, {:.2f} hops a byte",
+                  r.chips.size(), si(r.network->sent, "B"), copies, signals, r.network->hops));
+  row(out, "exposed",
+      fmt::format("{} of their time they only waited for each other", percent(exposed, all)));
+  links_text(out, *r.network);
+}
+
 void launch_text(std::string& out, const Report& report, const LaunchResult& l) {
   const LaunchReport& r = l.machine;
   const double s = r.duration_ns * 1e-9;
   out += fmt::format("{} on {}\n", r.name, report.machine);
   row(out, "time", fmt::format("{}  ({} cycles at {:.0f} MHz)", si(s, "s"), r.cycles, r.clock_mhz));
   if (!r.clock_reason.empty()) row(out, "clock", r.clock_reason);
-  if (s > 0 && r.network) {
+  if (s > 0 && r.network && r.chips.empty()) {
     network_text(out, r);
   } else if (s > 0) {
     const double peak = peak_flops(r, report.peaks);
@@ -171,6 +194,7 @@ void launch_text(std::string& out, const Report& report, const LaunchResult& l) 
     label = "";
   }
   if (!r.memory.empty()) row(out, "memory", memory_text(r.memory));
+  if (!r.chips.empty()) chips_text(out, r);
   rows(out, "not in it", r.notes);
   const std::string speed =
       l.host.instructions_per_s > 0
@@ -248,7 +272,8 @@ std::string to_text(const Report& report) {
             ? fmt::format("{}: right (largest error {:.2g}, {:.2g} of what is allowed)", c.tensor,
                           c.worst_error, c.worst_ratio)
             : fmt::format("{}: WRONG at [{}]: off by {:.3g}, {:.3g} times what is allowed",
-                          c.tensor, fmt::join(c.worst_index, ", "), c.worst_error, c.worst_ratio));
+                          c.tensor, fmt::join(c.worst_index, ", "), c.worst_error, c.worst_ratio) +
+                  (c.chip ? fmt::format(" (on chip {})", *c.chip) : ""));
   }
   trust_text(out, report);
   return out;

@@ -4,15 +4,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "sim/run/bind.h"
+#include "sim/run/bind_kernel.h"
 #include "sim/run/system_check.h"
 
 namespace xpusim::run {
 namespace {
-
-constexpr std::uint64_t kSeedOfChip = std::uint64_t{1} << 32;
 
 class SystemRun {
  public:
@@ -22,11 +22,9 @@ class SystemRun {
   Expected<Report> run() {
     report_ = new_report(workload_, machine_);
     if (auto ok = bind(); !ok) return fail(ok.error());
-    if (settings_.values) {
-      if (auto ok = allocate(); !ok) return fail(ok.error());
+    if (settings_.values && !workload_.expect.empty())
       if (auto ok = checker_.prepare(workload_, *machine_.machine, memories_); !ok)
         return fail(ok.error());
-    }
     report_.checked = settings_.values && !workload_.expect.empty();
     if (auto ok = open_trace(); !ok) return fail(ok.error());
     for (int i = 0; i < settings_.loop; ++i) {
@@ -39,26 +37,61 @@ class SystemRun {
   }
 
  private:
+  /// A launch of a kernel, or a collective.
+  struct Step {
+    std::optional<exec::Launch> kernel;
+    CollectiveLaunch collective;
+  };
+
+  /// Reads and binds everything before anything runs, so that every problem is found first.
   Expected<void> bind() {
     Diagnostics problems;
+    const bool kernels = std::any_of(workload_.launches.begin(), workload_.launches.end(),
+                                     [](const LaunchSpec& l) { return !l.collective; });
+    if (kernels) scale_peaks();
+    if (settings_.values || kernels)
+      if (auto ok = allocate(); !ok) return ok;
     for (const LaunchSpec& spec : workload_.launches) {
-      if (!spec.collective) {
-        problems.error(
-            spec.kernel_place(),
-            fmt::format("{} has {} chips, on which kernels do not run yet: collectives do",
-                        report_.machine, machine_.machine->chips()));
-        continue;
-      }
-      CollectiveLaunch launch;
-      launch.spec = *spec.collective;
-      launch.in_bytes = bytes_of(launch.spec.tensor, launch, problems);
-      launch.out_bytes = bytes_of(launch.spec.output, launch, problems);
-      launches_.push_back(std::move(launch));
+      if (spec.collective)
+        bind_collective(*spec.collective, problems);
+      else
+        bind_kernels(spec, problems);
     }
     if (!settings_.dumps.empty())
       problems.error({"--dump", 0, 0}, "of one chip only, not of a system");
+    if (settings_.record)
+      problems.error({"--on", 0, 0}, "a system records nothing that can be viewed");
+    if (settings_.listing != Listing::kNone && !machine_.machine->chip_family()->lists)
+      problems.error({"--on", 0, 0}, fmt::format("the {} machines list no code",
+                                                 machine_.machine->chip_family()->name));
     if (problems.has_errors()) return fail(problems);
     return {};
+  }
+
+  /// Kernels are measured against what all chips can do together.
+  void scale_peaks() {
+    const double chips = machine_.machine->chips();
+    Peaks& p = report_.peaks;
+    p.flops_per_s *= chips;
+    p.tensor_flops_per_s *= chips;
+    p.hbm_bytes_per_s *= chips;
+    p.hbm_bytes *= machine_.machine->chips();
+    if (p.dollars_per_hour) *p.dollars_per_hour *= chips;
+  }
+
+  void bind_kernels(const LaunchSpec& spec, Diagnostics& problems) {
+    auto launches = bind_kernel(workload_, spec, *machine_.machine,
+                                *machine_.machine->chip_family(), settings_, *memories_.front());
+    if (!launches) return problems.append(launches.error());
+    for (exec::Launch& launch : *launches) steps_.push_back({std::move(launch), {}});
+  }
+
+  void bind_collective(const CollectiveSpec& spec, Diagnostics& problems) {
+    CollectiveLaunch launch;
+    launch.spec = spec;
+    launch.in_bytes = bytes_of(launch.spec.tensor, launch, problems);
+    launch.out_bytes = bytes_of(launch.spec.output, launch, problems);
+    steps_.push_back({std::nullopt, std::move(launch)});
   }
 
   std::uint64_t bytes_of(const std::string& tensor, CollectiveLaunch& launch,
@@ -75,15 +108,23 @@ class SystemRun {
       problems.error(launch.spec.where, fmt::format("'{}' and '{}' differ in their dtype",
                                                     launch.spec.tensor, tensor));
     launch.dtype = t->dtype;
-    return static_cast<std::uint64_t>(t->count()) * kernel::byte_size(t->dtype);
+    auto own = on_device(*t, {0, machine_.machine->chips()});
+    if (!own) {
+      problems.append(own.error());
+      return 0;
+    }
+    std::uint64_t bytes = static_cast<std::uint64_t>(kernel::byte_size(t->dtype));
+    for (auto d : own->shape) bytes *= static_cast<std::uint64_t>(d);
+    return bytes;
   }
 
   Expected<void> allocate() {
-    for (std::uint32_t chip = 0; chip < machine_.machine->chips(); ++chip) {
-      owned_.push_back(std::make_unique<exec::DeviceMemory>(report_.peaks.hbm_bytes));
-      Workload own = workload_;
-      for (TensorSpec& t : own.tensors) t.init.seed += chip * kSeedOfChip;
-      if (auto done = allocate_tensors(own, *owned_.back()); !done) return done;
+    const std::uint64_t capacity = machine_.machine->peaks().hbm_bytes;
+    const std::uint32_t chips = machine_.machine->chips();
+    for (std::uint32_t chip = 0; chip < chips; ++chip) {
+      owned_.push_back(std::make_unique<exec::DeviceMemory>(capacity));
+      if (auto done = allocate_tensors(workload_, *owned_.back(), {chip, chips}); !done)
+        return done;
       memories_.push_back(owned_.back().get());
     }
     return {};
@@ -101,34 +142,47 @@ class SystemRun {
   bool round() {
     LaunchOptions options;
     options.values = settings_.values;
+    options.clock_hz = settings_.clock_hz;
+    options.listing = settings_.listing;
     options.trace = sink_.get();
     options.trace_start_fs = trace_fs_;
-    for (const CollectiveLaunch& launch : launches_) {
+    const std::span<exec::DeviceMemory* const> held(memories_);
+    for (const Step& step : steps_) {
       const auto start = std::chrono::steady_clock::now();
-      auto done = machine_.machine->collective(launch, memories_, options);
+      auto done = step.kernel
+                      ? machine_.machine->launch_on_all(*step.kernel, held, options)
+                      : machine_.machine->collective(
+                            step.collective, settings_.values ? held : held.first(0), options);
       if (!done) {
         report_.failure = done.error();
         return false;
       }
       const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
-      LaunchResult result;
-      result.machine = std::move(*done);
-      result.host = host_stats(result.machine, wall.count());
-      if (result.machine.network && result.machine.network->bound_ns > 0)
-        result.bound = {{"link bandwidth", result.machine.network->bound_ns}};
-      result.kind = launch.spec.op;
-      options.trace_start_fs += static_cast<std::uint64_t>(result.machine.duration_ns * 1e6);
-      report_.launches.push_back(std::move(result));
+      options.trace_start_fs += static_cast<std::uint64_t>(done->duration_ns * 1e6);
+      report_.launches.push_back(
+          step.kernel ? result_of(*step.kernel, std::move(*done), wall.count(), report_)
+                      : collective_result(step.collective, std::move(*done), wall.count()));
     }
     trace_fs_ = options.trace_start_fs;
     return true;
+  }
+
+  static LaunchResult collective_result(const CollectiveLaunch& launch, LaunchReport done,
+                                        double wall_s) {
+    LaunchResult result;
+    result.machine = std::move(done);
+    result.host = host_stats(result.machine, wall_s);
+    if (result.machine.network && result.machine.network->bound_ns > 0)
+      result.bound = {{"link bandwidth", result.machine.network->bound_ns}};
+    result.kind = launch.spec.op;
+    return result;
   }
 
   const Workload& workload_;
   const LoadedMachine& machine_;
   const RunSettings& settings_;
   Report report_;
-  std::vector<CollectiveLaunch> launches_;
+  std::vector<Step> steps_;
   std::vector<std::unique_ptr<exec::DeviceMemory>> owned_;
   std::vector<exec::DeviceMemory*> memories_;
   SystemChecker checker_;

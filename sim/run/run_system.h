@@ -9,8 +9,12 @@ Report new_report(const Workload& workload, const LoadedMachine& machine);
 /// What the simulation of a launch took of this process's time and memory.
 HostStats host_stats(const LaunchReport& report, double wall_s);
 
-/// Runs a workload on a machine of several chips: collectives only, one after another. Chip c's
-/// tensors begin as those of seed + c * 2^32.
+/// What a report says of a kernel's launch beyond what the machine told.
+LaunchResult result_of(const exec::Launch& launch, LaunchReport done, double wall_s,
+                       const Report& report);
+
+/// Runs a workload on a machine of several chips: kernels on all of them at once, and collectives,
+/// one after another.
 Expected<Report> run_on_system(const Workload& workload, const LoadedMachine& machine,
                                const RunSettings& settings);
 

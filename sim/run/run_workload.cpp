@@ -7,10 +7,9 @@
 #include <chrono>
 
 #include "sim/run/bind.h"
-#include "sim/run/constexprs.h"
+#include "sim/run/bind_kernel.h"
 #include "sim/run/run_system.h"
 #include "sim/run/runner.h"
-#include "sim/run/stablehlo/launches.h"
 #include "sim/run/trust.h"
 
 namespace xpusim::run {
@@ -97,38 +96,16 @@ class WorkloadRun {
         problems.append(machine_.machine->collective(refused, {}, options_).error());
         continue;
       }
-      if (settings_.num_warps) spec.num_warps = settings_.num_warps;
-      if (settings_.num_stages) spec.num_stages = settings_.num_stages;
-      auto module = read_kernel(workload_, spec, *machine_.family, settings_.from);
-      if (!module) {
-        problems.append(module.error());
+      auto launches = bind_kernel(workload_, std::move(spec), *machine_.machine, *machine_.family,
+                                  settings_, memory_);
+      if (!launches) {
+        problems.append(launches.error());
         continue;
       }
-      if ((*module)->form == kernel::Form::kStableHlo) {
-        auto launches = bind_stablehlo(spec, **module, *machine_.family, memory_);
-        if (!launches) problems.append(launches.error());
-        for (std::size_t i = 0; launches && i < launches->size(); ++i)
-          add_launch(std::move((*launches)[i]), problems);
-        continue;
-      }
-      const kernel::Function* function = (*module)->kernel();
-      auto launch = bind_launch(spec, *module, memory_, function ? function->name : "");
-      if (!launch) {
-        problems.append(launch.error());
-        continue;
-      }
-      check_constexprs(spec, **module, workload_.variants, problems);
-      add_launch(std::move(*launch), problems);
+      for (exec::Launch& launch : *launches) launches_.push_back(std::move(launch));
     }
     if (problems.has_errors()) return fail(std::move(problems));
     return {};
-  }
-
-  void add_launch(exec::Launch launch, Diagnostics& problems) {
-    for (const auto& op : machine_.machine->unsupported(*launch.module))
-      problems.error({launch.module->file, 0, 0},
-                     fmt::format("{} cannot run this kernel: {}", report_.machine, op));
-    launches_.push_back(std::move(launch));
   }
 
   /// False if a launch failed.
@@ -152,15 +129,8 @@ class WorkloadRun {
   }
 
   void add(const exec::Launch& launch, LaunchReport done, double wall_s) {
-    LaunchResult result;
-    result.machine = std::move(done);
-    result.host = host_stats(result.machine, wall_s);
+    LaunchResult result = result_of(launch, std::move(done), wall_s, report_);
     options_.trace_start_fs += static_cast<std::uint64_t>(result.machine.duration_ns * 1e6);
-    result.bound = bound_of(result.machine, report_.peaks);
-    if (report_.expected_error)
-      result.never_compared = never_compared(*launch.module, *report_.expected_error);
-    result.kind = kind_of_kernel(kinds_of_ops(*launch.module));
-    result.bottlenecks = find_bottlenecks(result.machine, 3);
     report_.launches.push_back(std::move(result));
   }
 
@@ -186,6 +156,19 @@ HostStats host_stats(const LaunchReport& report, double wall_s) {
   host.instructions_per_s = static_cast<double>(report.simulated_instructions) / wall_s;
   host.peak_rss_mb = static_cast<double>(usage.ru_maxrss) / 1024;
   return host;
+}
+
+LaunchResult result_of(const exec::Launch& launch, LaunchReport done, double wall_s,
+                       const Report& report) {
+  LaunchResult result;
+  result.machine = std::move(done);
+  result.host = host_stats(result.machine, wall_s);
+  result.bound = bound_of(result.machine, report.peaks);
+  if (report.expected_error)
+    result.never_compared = never_compared(*launch.module, *report.expected_error);
+  result.kind = kind_of_kernel(kinds_of_ops(*launch.module));
+  result.bottlenecks = find_bottlenecks(result.machine, 3);
+  return result;
 }
 
 Report new_report(const Workload& workload, const LoadedMachine& machine) {

@@ -46,13 +46,18 @@ class Evaluator {
     Arrays out;
     for (const exec::DeviceMemory* memory : memories_) {
       const exec::Allocation* t = memory->find(std::string_view(e.name));
+      if (!t && e.name == "device") {
+        out.push_back({{}, {static_cast<double>(out.size())}});
+        continue;
+      }
       if (!t) return fail(e.where, fmt::format("no tensor or number '{}'", e.name));
       out.push_back({t->shape, memory->as_doubles(*t)});
     }
     return out;
   }
 
-  /// The one collective of this name in the workload: its axes, root and shift.
+  /// The one collective of this name in the workload: its axes, root and shift. Where kernels do it
+  /// themselves there is none: then all chips take part.
   Expected<CollectiveSpec> spec_of(const Expression& e) const {
     const CollectiveSpec* found = nullptr;
     for (const LaunchSpec& l : workload_.launches) {
@@ -60,8 +65,10 @@ class Evaluator {
       if (found) return fail(e.where, fmt::format("which {}? The launches have several", e.name));
       found = &*l.collective;
     }
-    if (!found) return fail(e.where, fmt::format("no launch is a collective '{}'", e.name));
-    return *found;
+    if (found) return *found;
+    CollectiveSpec done_by_kernels;
+    done_by_kernels.op = e.name;
+    return done_by_kernels;
   }
 
   Expected<Arrays> together(const Expression& e) {
@@ -116,7 +123,9 @@ Expected<void> SystemChecker::prepare(const Workload& workload, const Machine& m
       return fail(spec.file_where, "a system's tensors are compared with expressions only");
     auto want = Evaluator(workload, machine, memories).all(spec.reference);
     if (!want) return fail(want.error());
-    const auto count = static_cast<std::size_t>(workload.tensor(spec.tensor)->count());
+    std::size_t count = 1;  // on a chip: it may have a part only
+    for (auto d : memories.front()->find(std::string_view(spec.tensor))->shape)
+      count *= static_cast<std::size_t>(d);
     for (const Array& a : *want)
       if (a.values.size() != count && a.values.size() != 1)
         return fail(spec.where, fmt::format("the reference of '{}' has {} elements, the tensor {}",
@@ -132,6 +141,7 @@ std::vector<CheckResult> SystemChecker::compare(Memories memories) const {
     CheckResult worst;
     for (std::size_t chip = 0; chip < memories.size(); ++chip) {
       CheckResult here = run::compare(r.spec, r.want[chip], *memories[chip]);
+      here.chip = static_cast<std::uint32_t>(chip);
       if (chip == 0 || !(here.worst_ratio <= worst.worst_ratio)) worst = std::move(here);
     }
     out.push_back(std::move(worst));

@@ -12,7 +12,8 @@ namespace xpusim::run {
 
 /// The same as Checker, for each chip's own tensor. A reference may call the collectives by name,
 /// `all_reduce(g)`: over the axes, root and shift of the workload's collective of that name, which
-/// must be the only one. References take the tensors as they are before the run.
+/// must be the only one, or over all chips where kernels do it themselves. `device` is the chip's
+/// number. References take the tensors as they are before the run.
 class SystemChecker {
  public:
   Expected<void> prepare(const Workload& workload, const Machine& machine,

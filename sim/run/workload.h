@@ -24,7 +24,9 @@ struct TensorSpec {
   kernel::DType dtype = kernel::DType::kF32;
   std::vector<std::int64_t> shape;
   exec::Init init;
-  SourcePosition where;
+  bool replicated = false;            ///< several chips begin with the same, not each its own
+  std::optional<std::int64_t> shard;  ///< the dimension of which each has an equal part
+  SourcePosition where, shard_where;
 
   std::int64_t count() const;
 };

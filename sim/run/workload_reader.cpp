@@ -77,7 +77,8 @@ class Reader {
   }
 
   void tensor(const std::string& name, const Node& node) {
-    static const std::vector<std::string> kKeys = {"dtype", "shape", "init", "seed"};
+    static const std::vector<std::string> kKeys = {"dtype", "shape",      "init",
+                                                   "seed",  "replicated", "shard"};
     TensorSpec t;
     t.name = name;
     t.where = node.key_origin;
@@ -105,7 +106,33 @@ class Reader {
     } else {
       t.init.seed = out_.tensors.size() + 1;
     }
+    across_chips(t, node);
     out_.tensors.push_back(std::move(t));
+  }
+
+  /// Which part of it each of several chips has.
+  void across_chips(TensorSpec& t, const Node& node) {
+    const Node* own = node.find("replicated");
+    const Node* shard = node.find("shard");
+    if (own) {
+      t.replicated = own->scalar == "true";
+      if (!t.replicated && own->scalar != "false")
+        problems_.error(own->origin, "replicated is true or false");
+    }
+    if (!shard) return;
+    t.shard_where = shard->origin;
+    const auto axis = as_integer(shard->scalar);
+    const auto rank = static_cast<std::int64_t>(t.shape.size());
+    if (!axis || *axis < 0 || *axis >= rank) {
+      problems_.error(shard->origin, fmt::format("shard is one of the {} dimensions of tensor "
+                                                 "'{}', counted from 0",
+                                                 rank, t.name));
+      return;
+    }
+    if (t.replicated)
+      problems_.error(shard->origin,
+                      "a tensor has parts (shard), or is the same on all chips (replicated)");
+    t.shard = axis;
   }
 
   void shape(TensorSpec& t, const Node& node) {

@@ -18,7 +18,8 @@ void run_product(benchmark::State& state, const std::string& stem, std::int64_t 
                           {{"x", exec::DType::kBF16, {n, n}, test::zeros()},
                            {"y", exec::DType::kBF16, {n, n}, test::zeros()},
                            {"o", exec::DType::kBF16, {n, n}, test::zeros()}});
-    auto ready = prepare_mosaic(f.launch, f.memory, params, false);
+    exec::DeviceMemory* memory = &f.memory;
+    auto ready = prepare_mosaic(f.launch, {&memory, 1}, params, false);
     if (!ready) return state.SkipWithError(ready.error().str().c_str());
     std::vector<CoreWork> work;
     for (const auto& core : ready->cores) work.push_back({core.windows.get(), core.body.get()});

@@ -169,7 +169,8 @@ TEST(Kernels, DoAddedStepsTakeAsLongAsSteppedOnes) {
                     {{"x", DType::kBF16, {1024, 1024}, test::zeros()},
                      {"y", DType::kBF16, {1024, 1024}, test::zeros()},
                      {"o", DType::kBF16, {1024, 1024}, test::zeros()}});
-    auto ready = prepare_mosaic(f.launch, f.memory, params, false);
+    exec::DeviceMemory* memory = &f.memory;
+    auto ready = prepare_mosaic(f.launch, {&memory, 1}, params, false);
     ASSERT_TRUE(ready) << ready.error().str();
     std::vector<CoreWork> work;
     for (const auto& core : ready->cores) work.push_back({core.windows.get(), core.body.get()});

@@ -25,7 +25,8 @@ struct Product {
                 {{"x", DType::kBF16, {1024, 1024}, test::randn(1)},
                  {"y", DType::kBF16, {1024, 1024}, test::randn(2)},
                  {"o", DType::kBF16, {1024, 1024}, test::zeros()}}) {
-    auto prepared = prepare_mosaic(fixture.launch, fixture.memory, params, values);
+    exec::DeviceMemory* memory = &fixture.memory;
+    auto prepared = prepare_mosaic(fixture.launch, {&memory, 1}, params, values);
     EXPECT_TRUE(prepared);
     ready = std::move(*prepared);
     SimulationOptions options;

@@ -294,3 +294,46 @@ def matmul_whole_depth(x, y, bm, bn):
                           in_specs=[pl.BlockSpec((bm, k), lambda i, j: (i, 0)), pl.BlockSpec((k, bn), lambda i, j: (0, j))],
                           out_specs=pl.BlockSpec((bm, bn), lambda i, j: (i, j)), out_shape=jax.ShapeDtypeStruct((m, n), x.dtype),
                           compiler_params=pltpu.CompilerParams(dimension_semantics=('parallel', 'parallel')))(x, y)
+
+
+def ring_all_reduce_kernel(x_ref, o_ref, acc_ref, recv_ref, local_sem, send_sem, recv_sem, *, size):
+    me = jax.lax.axis_index('x')
+    right = jax.lax.rem(me + 1, size)
+    left = jax.lax.rem(me - 1 + size, size)
+    barrier = pltpu.get_barrier_semaphore()  # nobody writes to a neighbour that has not begun
+    pltpu.semaphore_signal(barrier, 1, device_id=(left,), device_id_type=pl.DeviceIdType.MESH)
+    pltpu.semaphore_signal(barrier, 1, device_id=(right,), device_id_type=pl.DeviceIdType.MESH)
+    pltpu.semaphore_wait(barrier, 2)
+    for step in range(size):  # each block goes round once, and every chip adds its own part of it
+        block = jax.lax.rem(me - step + size, size)
+        own = pltpu.make_async_copy(x_ref.at[block], acc_ref, local_sem)
+        own.start()
+        own.wait()
+        if step > 0:
+            acc_ref[...] += recv_ref[step - 1]
+        if step < size - 1:
+            rdma = pltpu.make_async_remote_copy(src_ref=acc_ref, dst_ref=recv_ref.at[step], send_sem=send_sem, recv_sem=recv_sem,
+                                                device_id=(right,), device_id_type=pl.DeviceIdType.MESH)
+            rdma.start()
+            rdma.wait()
+    block = jax.lax.rem(me + 1, size)  # its sum is here
+    own = pltpu.make_async_copy(acc_ref, o_ref.at[block], local_sem)
+    own.start()
+    own.wait()
+    for step in range(size - 1):  # the sums go round
+        block = jax.lax.rem(me + 1 - step + size, size)
+        rdma = pltpu.make_async_remote_copy(src_ref=o_ref.at[block], dst_ref=o_ref.at[block], send_sem=send_sem, recv_sem=recv_sem,
+                                            device_id=(right,), device_id_type=pl.DeviceIdType.MESH)
+        rdma.start()
+        rdma.wait()
+
+
+def ring_all_reduce(x, size):
+    """x: [size, rows, columns] on each chip; all get the sum over the chips."""
+    hbm = pl.BlockSpec(memory_space=pl.ANY)
+    block = x.shape[1:]
+    return pl.pallas_call(functools.partial(ring_all_reduce_kernel, size=size), in_specs=[hbm], out_specs=hbm,
+                          out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
+                          scratch_shapes=[pltpu.VMEM(block, x.dtype), pltpu.VMEM((size - 1,) + block, x.dtype),
+                                          pltpu.SemaphoreType.DMA, pltpu.SemaphoreType.DMA, pltpu.SemaphoreType.DMA],
+                          compiler_params=pltpu.CompilerParams(collective_id=0))(x)

@@ -52,9 +52,10 @@ struct KernelPlan {
 Element element_of(kernel::DType dtype);
 
 /// Reads a Mosaic function. `prepared` numbers its control sites. Ops and shapes that this compiler
-/// has no code for are refused by line.
+/// has no code for are refused by line. `joined`: other chips run it too, so semaphores are looked
+/// at in their own cycle.
 Expected<KernelPlan> plan_mosaic(const exec::Launch& launch, const exec::Prepared& prepared,
-                                 const CoreParams& core);
+                                 const CoreParams& core, bool joined = false);
 /// The module's attribute that says how many buffers the loads of a Triton program's loops have.
 inline constexpr const char* kStagesAttribute = "tpu.num_stages";
 /// Reads a Triton function (TTIR).

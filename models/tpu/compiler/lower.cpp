@@ -62,6 +62,8 @@ class Lowering {
     }
     if (op.kind == TileOp::Kind::kWaitDma)
       return mark(Opcode::kWaitDma, op.site, op.line, op.ahead);
+    if (op.kind == TileOp::Kind::kSync) return mark(Opcode::kSync, 0, op.line);
+    if (op.kind == TileOp::Kind::kWaitSync) return mark(Opcode::kWaitSync, 0, op.line);
     if (op.kind == TileOp::Kind::kFor) {
       const Opcode begin = op.trips >= 0 ? Opcode::kLoop : Opcode::kLoopBySite;
       mark(begin, op.trips >= 0 ? op.trips : op.site, op.line);

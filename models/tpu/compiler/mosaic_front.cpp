@@ -22,11 +22,12 @@ bool in_space(const Value& memref, std::string_view space) {
 }  // namespace
 
 MosaicFront::MosaicFront(const exec::Launch& launch, const exec::Prepared& prepared,
-                         const CoreParams& core)
+                         const CoreParams& core, bool joined)
     : launch_(launch),
       prepared_(prepared),
       function_(*launch.function),
       core_(core),
+      joined_(joined),
       lines_(plan_.program),
       build_(plan_.function, core) {
   plan_.program.name = launch.function->name;
@@ -322,6 +323,8 @@ MosaicFront::Handler MosaicFront::handler(std::string_view name) {
       {"tpu.sem_wait", &MosaicFront::semaphore},
       {"tpu.sem_read", &MosaicFront::semaphore},
       {"tpu.sem_alloc", &MosaicFront::nothing},
+      {"tpu.sem_barrier", &MosaicFront::nothing},
+      {"tpu.device_id", &MosaicFront::device_id},
       {"memref.alloca", &MosaicFront::allocate},
       {"tpu.region", &MosaicFront::region},
       {"tpu.yield", &MosaicFront::nothing},
@@ -341,8 +344,8 @@ std::string refuse_mosaic(const Op& op) {
 }
 
 Expected<KernelPlan> plan_mosaic(const exec::Launch& launch, const exec::Prepared& prepared,
-                                 const CoreParams& core) {
-  return MosaicFront(launch, prepared, core).run();
+                                 const CoreParams& core, bool joined) {
+  return MosaicFront(launch, prepared, core, joined).run();
 }
 
 }  // namespace xpusim::tpu

@@ -13,7 +13,8 @@ namespace xpusim::tpu {
 
 class MosaicFront {
  public:
-  MosaicFront(const exec::Launch& launch, const exec::Prepared& prepared, const CoreParams& core);
+  MosaicFront(const exec::Launch& launch, const exec::Prepared& prepared, const CoreParams& core,
+              bool joined);
   Expected<KernelPlan> run();
 
   using Handler = void (MosaicFront::*)(const kernel::Op& op);
@@ -63,6 +64,8 @@ class MosaicFront {
   void slice(const kernel::Op& op);
   void start_dma(const kernel::Op& op);
   void wait_dma(const kernel::Op& op);
+  void device_id(const kernel::Op& op);
+  void control(TileOp::Kind kind);
   void semaphore(const kernel::Op& op);
   void allocate(const kernel::Op& op);
   void region(const kernel::Op& op);
@@ -86,6 +89,7 @@ class MosaicFront {
   const exec::Prepared& prepared_;
   const kernel::Function& function_;
   const CoreParams& core_;
+  bool joined_;  ///< other chips run the kernel too, and may signal to this one
   KernelPlan plan_;
   ProgramWriter lines_;
   TileBuilder build_;

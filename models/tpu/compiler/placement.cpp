@@ -9,7 +9,7 @@ using Kind = TileOp::Kind;
 
 bool is_control(const TileOp& op) {
   return op.kind == Kind::kFor || op.kind == Kind::kIf || op.kind == Kind::kStartDma ||
-         op.kind == Kind::kWaitDma;
+         op.kind == Kind::kWaitDma || op.kind == Kind::kSync || op.kind == Kind::kWaitSync;
 }
 
 class Placer {

@@ -50,6 +50,8 @@ struct TileOp {
     kIf,        ///< regions[0] or regions[1], as the step's execution decided
     kStartDma,  ///< a DMA of the kernel's own (`site` 0), or those of stream `site` - 1
     kWaitDma,   ///< a wait for one
+    kSync,      ///< a signal to another chip, or a look at a semaphore that others signal
+    kWaitSync,  ///< a wait for signals
   } kind = Kind::kCompute;
   enum class Axis : std::uint8_t { kColumns, kRows, kBoth } axis = Axis::kColumns;
 

@@ -19,6 +19,7 @@ std::string_view name(Reason reason) {
                                                                     "sync_wait_input",
                                                                     "sync_wait_output",
                                                                     "sync_wait_semaphore",
+                                                                    "sync_wait_remote",
                                                                     "launch",
                                                                     "no_step"};
   return kNames[static_cast<std::size_t>(reason)];
@@ -42,6 +43,7 @@ std::string_view meaning(Reason reason) {
       "waits for a DMA that brings a block from HBM",
       "waits for a DMA that writes a block to HBM",
       "waits for a DMA that the kernel started",
+      "waits for another chip or the way to it",
       "from the launch to the first bundle",
       "no step of the grid is left for this core"};
   return kMeanings[static_cast<std::size_t>(reason)];

@@ -30,6 +30,7 @@ enum class Reason : std::uint8_t {
   kSyncWaitInput,       ///< SYNC_WAIT for a DMA that brings a block
   kSyncWaitOutput,      ///< SYNC_WAIT for a DMA that takes a block away
   kSyncWaitSemaphore,   ///< SYNC_WAIT for a DMA that the kernel started itself
+  kSyncWaitRemote,      ///< SYNC_WAIT that what came from another chip, or had left for one, ends
   kLaunch,              ///< from the launch to the first bundle
   kNoStep,              ///< no step of the grid is left for this core, others still run
   kCount

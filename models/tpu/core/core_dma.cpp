@@ -1,4 +1,4 @@
-// How a core starts DMAs, waits for them, and learns that they are done.
+// How a core starts DMAs and signals, waits for them, and learns that they are done.
 
 #include <fmt/format.h>
 
@@ -60,6 +60,7 @@ bool TensorCore::is_over(const Instruction& i) {
   }
   const auto request = job_.body->dma();
   if (!request || !request->wait) return true;
+  if (request->signals) return request->held >= request->bytes;
   std::uint64_t& arrived = semaphores_[semaphore_number(request->semaphore)].second;
   if (arrived < request->bytes) return false;
   arrived -= request->bytes;
@@ -68,9 +69,10 @@ bool TensorCore::is_over(const Instruction& i) {
 
 /// Whether a wait is over; if so, the cycles since it began are charged to it.
 bool TensorCore::may_pass(const Instruction& i, Cycle now) {
-  const bool own = i.op == Opcode::kWaitDma;
-  const std::string what =
-      own ? "own copy" : job_.windows->name(static_cast<std::uint32_t>(i.value));
+  const bool own = is_own(i.op);
+  const std::string what = i.op == Opcode::kWaitSync ? "signal"
+                           : own                     ? "own copy"
+                                 : job_.windows->name(static_cast<std::uint32_t>(i.value));
   if (!is_over(i)) {
     waiting_ = wanted(i);
     return false;
@@ -78,9 +80,10 @@ bool TensorCore::may_pass(const Instruction& i, Cycle now) {
   if (now <= at_) return true;
   const bool input = i.op == Opcode::kWaitIn ||
                      (own && is_stream(i) && !job_.body->stream_is_output(stream_of(i)));
-  const Reason reason = own && !is_stream(i) ? Reason::kSyncWaitSemaphore
-                        : input              ? Reason::kSyncWaitInput
-                                             : Reason::kSyncWaitOutput;
+  const Reason reason = own && from_others_    ? Reason::kSyncWaitRemote
+                        : own && !is_stream(i) ? Reason::kSyncWaitSemaphore
+                        : input                ? Reason::kSyncWaitInput
+                                               : Reason::kSyncWaitOutput;
   slice(fmt::format("wait {}", what), at_, now);
   if (recorder_) recorder_->waited(at_, now, reason, job_.program->bundles[pc_].line);
   lose(reason, now, pc_);
@@ -91,11 +94,15 @@ bool TensorCore::may_pass(const Instruction& i, Cycle now) {
 std::string TensorCore::wanted(const Instruction& i) const {
   const Program& program = *job_.program;
   const std::string line = program.lines[program.bundles[pc_].line].str();
-  if (i.op != Opcode::kWaitDma) {
+  if (!is_own(i.op)) {
     return fmt::format("the DMA of {}", job_.windows->name(static_cast<std::uint32_t>(i.value)));
   }
   if (is_stream(i)) return fmt::format("a DMA at {}", line);
   const auto request = job_.body->dma();
+  if (request->signals) {
+    return fmt::format("{} of semaphore {}, which holds {}, at {}", request->bytes, request->name,
+                       request->held, line);
+  }
   return fmt::format("{} B on semaphore {} at {}", request->bytes, request->name, line);
 }
 
@@ -107,7 +114,8 @@ std::uint32_t TensorCore::semaphore_number(std::int64_t key) {
   return static_cast<std::uint32_t>(semaphores_.size() - 1);
 }
 
-/// Starts the DMA at which the body's execution stands, or those of a stream that may go.
+/// Starts what the body's execution stands at, a DMA or a signal; or those DMAs of a stream that
+/// may go.
 TensorCore::Next TensorCore::start_dma(const Instruction& i) {
   if (is_stream(i)) {
     if (!job_.body) return Next::kGoOn;
@@ -121,15 +129,55 @@ TensorCore::Next TensorCore::start_dma(const Instruction& i) {
   }
   auto request = job_.body ? job_.body->dma() : std::nullopt;
   if (!request || request->wait) return Next::kGoOn;
+  const bool fine = go_on();
+  if (auto what = job_.body->take_outgoing()) {
+    send(std::move(*request), std::move(*what));
+  } else if (!request->signals) {
+    copy(std::move(*request));
+  }
+  return fine ? Next::kGoOn : Next::kStop;
+}
+
+/// A copy of the kernel's own within the chip.
+void TensorCore::copy(KernelBody::Dma request) {
   Descriptor d;
-  d.reads = std::move(request->reads);
-  d.writes = std::move(request->writes);
-  d.bytes = request->bytes;
+  d.reads = std::move(request.reads);
+  d.writes = std::move(request.writes);
+  d.bytes = request.bytes;
   if (d.reads.empty() && d.writes.empty()) d.inside = d.bytes;
   d.whom = Descriptor::For::kSemaphore;
-  d.number = semaphore_number(request->semaphore);
+  d.number = semaphore_number(request.semaphore);
+  if (request.source_semaphore) d.source_semaphore = semaphore_number(*request.source_semaphore);
   transfer(std::move(d));
-  return go_on();
+}
+
+/// A copy or a signal to another chip.
+void TensorCore::send(KernelBody::Dma request, exec::Outgoing what) {
+  RemoteTransfer t;
+  t.from = job_.device;
+  t.core = job_.core;
+  t.reads = std::move(request.reads);
+  t.writes = std::move(request.writes);
+  t.bytes = request.bytes;
+  if (request.source_semaphore) t.source_semaphore = semaphore_number(*request.source_semaphore);
+  t.pending = t.source_semaphore ? 2 : 1;
+  t.what = std::move(what);
+  Message m;
+  m.kind = kStartRemote;
+  m.tag = job_.remote->add(std::move(t));
+  ici->send(m, at_ - 1);
+}
+
+/// What went to another chip has left, or something has come from one.
+void TensorCore::receive_remote(const Message& message) {
+  const RemoteTransfer& t = job_.remote->at(message.tag);
+  if (message.kind == kRemoteLeft) {
+    semaphores_[*t.source_semaphore].second += t.bytes;
+  } else {
+    job_.body->arrive(t.what);
+    if (t.what.copy) semaphores_[semaphore_number(t.what.semaphore)].second += t.bytes;
+  }
+  job_.remote->noted(message.tag);
 }
 
 /// Tells the recorder what the buffer of a stream's transfer does.
@@ -143,7 +191,7 @@ void TensorCore::look_at_stream(const Descriptor& transfer, CopyState::Kind kind
 
 /// Past a wait.
 TensorCore::Next TensorCore::pass_dma(const Instruction& i) {
-  if (!is_stream(i)) return go_on();
+  if (!is_stream(i)) return go_on() ? Next::kGoOn : Next::kStop;
   if (recorder_) {
     Descriptor d;
     d.number = stream_of(i);
@@ -154,14 +202,21 @@ TensorCore::Next TensorCore::pass_dma(const Instruction& i) {
   return Next::kGoOn;
 }
 
-/// The body's execution goes on past its DMA or wait.
-TensorCore::Next TensorCore::go_on() {
-  if (!job_.body || job_.body->resume()) return Next::kGoOn;
+/// The body's execution goes on past its DMA or wait; false if it fails.
+bool TensorCore::go_on() {
+  if (!job_.body || job_.body->resume()) return true;
   halted_ = true;
-  return Next::kStop;
+  return false;
 }
 
 Cycle TensorCore::receive(const Message& message, Cycle now) {
+  from_others_ = message.kind != kDmaDone;
+  if (from_others_) {
+    receive_remote(message);
+    if (waiting_.empty()) return kNever;
+    waiting_.clear();
+    return now;
+  }
   const Descriptor& d = job_.descriptors->at(message.tag);
   const bool window = d.whom == Descriptor::For::kWindow;
   if (window) job_.windows->complete(d);
@@ -174,6 +229,7 @@ Cycle TensorCore::receive(const Message& message, Cycle now) {
     }
   }
   if (d.whom == Descriptor::For::kSemaphore) semaphores_[d.number].second += d.bytes;
+  if (d.source_semaphore) semaphores_[*d.source_semaphore].second += d.bytes;
   if (d.whom == Descriptor::For::kStream) streams_.complete(d);
   if (sink_ && window) {
     const std::size_t lane = 2 * d.number + d.slot;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <systemc>
 #include <vector>
 
@@ -31,10 +32,17 @@ struct Descriptor {
   std::vector<Run> reads, writes;
   std::uint64_t inside = 0;  ///< bytes that are copied within the core: VMEM, SMEM
   std::uint64_t bytes = 0;   ///< what a semaphore counts when it is done
-  /// Whom its completion concerns: a window (`slot`: its copy), a semaphore of the kernel, or a
-  /// stream (`slot`: which of its transfers).
-  enum class For : std::uint8_t { kWindow, kSemaphore, kStream } whom = For::kWindow;
+  /// Whom its completion concerns: a window (`slot`: its copy), a semaphore of the kernel, a stream
+  /// (`slot`: which of its transfers), or a transfer between chips (`slot`: its chunk).
+  enum class For : std::uint8_t {
+    kWindow,
+    kSemaphore,
+    kStream,
+    kLeaving,
+    kLanding
+  } whom = For::kWindow;
   std::uint32_t number = 0, slot = 0;
+  std::optional<std::uint32_t> source_semaphore;  ///< raised too (a copy to the own device)
   bool is_write() const { return !writes.empty(); }
   trace::NameId label = 0;   ///< in the trace
   std::uint32_t record = 0;  ///< its number in a recording; 0: none

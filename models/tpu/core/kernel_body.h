@@ -9,7 +9,7 @@
 
 #include "models/tpu/core/windows.h"
 #include "models/tpu/program/program.h"
-#include "sim/exec/interpreter.h"
+#include "sim/exec/step_interpreter.h"
 
 namespace xpusim::exec {
 class ProductListener;
@@ -33,11 +33,18 @@ class KernelBody {
     std::string_view name;           ///< of the semaphore in the kernel's text
     std::uint64_t bytes = 0;         ///< by which it raises it, or for which it waits
     std::vector<Run> reads, writes;  ///< in HBM
+    bool signals = false;            ///< of a semaphore that counts signals: its amount is `bytes`
+    std::uint64_t held = 0;          ///< by that semaphore now
+    std::optional<std::int64_t> source_semaphore;  ///< raised when the source has been read
   };
   /// What the execution stands at; none at the end of the step, or in a body without own DMAs.
   virtual std::optional<Dma> dma() { return std::nullopt; }
   /// Performs that and goes on to the next one or to the end; false when the kernel fails.
   virtual bool resume() { return true; }
+  /// What that sent to another chip.
+  virtual std::optional<exec::Outgoing> take_outgoing() { return std::nullopt; }
+  /// Something from another chip is here.
+  virtual void arrive(const exec::Outgoing&) {}
   /// How many transfers a stream has in this step, and where in HBM one of them lies.
   virtual std::uint32_t stream_count(std::uint32_t) { return 0; }
   virtual void stream_runs(std::uint32_t, std::uint32_t, std::vector<Run>&) {}

@@ -1,5 +1,6 @@
 #include "models/tpu/core/mosaic_body.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace xpusim::tpu {
@@ -37,11 +38,12 @@ std::uint64_t bytes_of(const exec::View& view) {
 
 MosaicBody::MosaicBody(std::unique_ptr<exec::StepInterpreter> interpreter,
                        std::vector<BodyArgument> arguments, exec::DeviceMemory& memory,
-                       std::int64_t rows_16bit)
+                       std::int64_t rows_16bit, bool joined)
     : memory_(memory),
       rows_16bit_(rows_16bit),
       interpreter_(std::move(interpreter)),
-      arguments_(std::move(arguments)) {
+      arguments_(std::move(arguments)),
+      joined_(joined) {
   for (BodyArgument& a : arguments_) {
     if (a.window < 0) interpreter_->bind(a.argument, {a.bytes, a.dtype, a.shape});
   }
@@ -90,19 +92,39 @@ std::optional<KernelBody::Dma> MosaicBody::dma() {
   if (!op) return std::nullopt;
   const bool old_wait = op->name() == "tpu.wait_dma";
   const bool wait = old_wait || op->name() == "tpu.wait_dma2";
-  if (!wait && op->name() != "tpu.enqueue_dma") return std::nullopt;
+  if (!wait && op->name() != "tpu.enqueue_dma") return semaphore(*op);
   Dma d;
   d.wait = wait;
   const kernel::Value& raised = *op->operand_of(wait ? 0 : 3);
-  const exec::View& semaphore = interpreter_->view(raised);
-  d.semaphore = (static_cast<std::int64_t>(semaphore.argument) << 32) | semaphore.offset;
-  d.name = raised.name;
+  d.semaphore = exec::semaphore_key(interpreter_->view(raised));
+  d.name = exec::semaphore_name(raised);
   const exec::View& target = interpreter_->view(*op->operand_of(old_wait ? 1 : 2));
   d.bytes = bytes_of(target);
   if (wait) return d;
   const exec::View& source = interpreter_->view(*op->operand_of(0));
   if (source.address != 0) view_runs(memory_, source, rows_16bit_, d.reads);
   if (target.address != 0) view_runs(memory_, target, rows_16bit_, d.writes);
+  if (const kernel::Value* left = op->operand_of(1)) {
+    d.source_semaphore = exec::semaphore_key(interpreter_->view(*left));
+  }
+  return d;
+}
+
+/// An operation on a counting semaphore, if others have to do with it.
+std::optional<KernelBody::Dma> MosaicBody::semaphore(const kernel::Op& op) {
+  const bool wait = op.name() == "tpu.sem_wait", signal = op.name() == "tpu.sem_signal";
+  if (!joined_ || !(wait || op.name() == "tpu.sem_read" || (signal && op.operand_of(2)))) {
+    return std::nullopt;
+  }
+  Dma d;
+  d.wait = wait;
+  d.signals = true;
+  const kernel::Value& semaphore = *op.operand_of(0);
+  d.semaphore = exec::semaphore_key(interpreter_->view(semaphore));
+  d.name = exec::semaphore_name(semaphore);
+  d.held =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(0, interpreter_->semaphore(d.semaphore)));
+  if (wait) d.bytes = static_cast<std::uint64_t>(interpreter_->integer(*op.operand_of(1)));
   return d;
 }
 

@@ -5,119 +5,137 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 
-#include "models/memory/hbm.h"
+#include "models/tpu/core/chip.h"
 #include "models/tpu/core/recorder.h"
-#include "models/tpu/core/tensor_core.h"
 #include "sim/engine/system.h"
 
 namespace xpusim::tpu {
 namespace {
 
-/// A core with its DMA engines and the links between them.
-class CoreUnit : public sc_core::sc_module {
+/// The lanes of the first wires in a trace: a slice for each chunk that crosses.
+class WireTrace : public network::CrossingObserver {
  public:
-  CoreUnit(const sc_core::sc_module_name& name, std::string_view path, const TpuParams& params,
-           engine::Scheduler& scheduler, memory::Hbm& hbm, const SimulationOptions& options)
-      : sc_module(name),
-        path_(path),
-        core_("core", params.core, static_cast<std::uint32_t>(params.dma.engines), options.leap) {
-    const auto hz = static_cast<double>(scheduler.clock().hz());
-    const std::uint32_t core = scheduler.add(core_, path_);
-    to_core_ = std::make_unique<engine::Link>("dma_done", scheduler, scheduler, core,
-                                              to_cycles(params.dma.completion_ns, hz, 1));
-    const Cycle issue = to_cycles(params.dma.issue_ns, hz, 1);
-    const std::string dma_path = path_ == "tpu.core" ? "tpu.dma" : path_ + ".dma";
-    for (std::int64_t e = 0; e < params.dma.engines; ++e) {
-      const std::string own = fmt::format("{}[{}]", dma_path, e);
-      auto dma = std::make_unique<DmaEngine>(fmt::format("dma{}", e).c_str(), params.dma, table_);
-      const std::uint32_t id = scheduler.add(*dma, own);
-      dma->set_id(id);
-      dma->memory(hbm);
-      dma->core(*to_core_);
-      to_dma_.push_back(std::make_unique<engine::Link>(fmt::format("dma_start{}", e).c_str(),
-                                                       scheduler, scheduler, id, issue));
-      core_.dma[static_cast<std::size_t>(e)](*to_dma_.back());
-      dma->set_trace(options.trace, scheduler.clock(), own, options.trace_start_fs);
-      engines_.push_back(std::move(dma));
-    }
-    scheduler.wake(core, 0);
-  }
-
-  void start(const Program& program, const CoreWork& work, engine::Scheduler& scheduler,
-             Cycle launch_cycles, const SimulationOptions& options) {
-    core_.start({&program, work.windows, work.body, &table_, launch_cycles});
-    core_.set_trace(options.trace, scheduler.clock(), path_, options.trace_start_fs);
-  }
-
-  void record_with(CoreRecorder* recorder) {
-    core_.record_with(recorder);
-    for (const auto& engine : engines_) engine->record_with(recorder);
-  }
-  TensorCore& core() { return core_; }
-  const std::vector<std::unique_ptr<DmaEngine>>& engines() const { return engines_; }
-
- private:
-  std::string path_;
-  DescriptorTable table_;
-  TensorCore core_;
-  std::unique_ptr<engine::Link> to_core_;
-  std::vector<std::unique_ptr<engine::Link>> to_dma_;
-  std::vector<std::unique_ptr<DmaEngine>> engines_;
-};
-
-/// The chip in the SystemC hierarchy.
-class Chip : public sc_core::sc_module {
- public:
-  Chip(const sc_core::sc_module_name& name, const TpuParams& params, std::size_t cores,
-       engine::Scheduler& scheduler, const SimulationOptions& options)
-      : sc_module(name), map_(params.hbm, 1), hbm_("hbm", scheduler, params.hbm, map_) {
-    for (std::size_t c = 0; c < cores; ++c) {
-      const std::string path = params.core.count == 1 ? "tpu.core" : fmt::format("tpu.core[{}]", c);
-      cores_.push_back(std::make_unique<CoreUnit>(fmt::format("core{}", c).c_str(), path, params,
-                                                  scheduler, hbm_, options));
+  WireTrace(trace::Sink& sink, const network::Topology& topology, RemoteTable& transfers,
+            std::uint64_t offset_fs)
+      : sink_(sink), transfers_(transfers), offset_fs_(offset_fs) {
+    const std::size_t most = std::min<std::size_t>(kMostLanes, topology.wires().size());
+    for (std::uint32_t w = 0; w < most; ++w) {
+      lanes_.push_back(sink.lane("network." + topology.wire_name(w)));
     }
   }
 
-  const std::vector<std::unique_ptr<CoreUnit>>& cores() const { return cores_; }
-  memory::Hbm& hbm() { return hbm_; }
-  bool halted() const {
-    return std::all_of(cores_.begin(), cores_.end(),
-                       [](const auto& c) { return c->core().halted(); });
+  void crossed(std::uint32_t wire, std::uint64_t tag, engine::Femto begin,
+               engine::Femto end) override {
+    if (wire >= lanes_.size()) return;
+    const RemoteTransfer& t = transfers_.at(static_cast<std::uint32_t>(tag >> 32));
+    const std::string what =
+        fmt::format("{} {} to {}", t.what.copy ? "copy" : "signal", t.from, t.what.device);
+    sink_.slice(lanes_[wire], sink_.name(what), offset_fs_ + begin, offset_fs_ + end);
   }
 
  private:
-  memory::AddressMap map_;
-  memory::Hbm hbm_;
-  std::vector<std::unique_ptr<CoreUnit>> cores_;
+  static constexpr std::size_t kMostLanes = 256;
+  trace::Sink& sink_;
+  RemoteTable& transfers_;
+  std::uint64_t offset_fs_;
+  std::vector<trace::LaneId> lanes_;
 };
 
-SimulationResult collect(Chip& chip, const engine::Scheduler& scheduler) {
-  SimulationResult r;
-  for (const auto& c : chip.cores()) r.cycles = std::max(r.cycles, c->core().cycles());
-  for (const auto& c : chip.cores()) {
-    c->core().idle_until(r.cycles);
-    if (c == chip.cores().front()) {
-      r.activity = c->core().activity();
-    } else {
-      r.activity.add(c->core().activity(), 1);
+/// The chips of a launch, and the network between them.
+class System {
+ public:
+  System(const TpuParams& params, std::span<const CoreWork> work, engine::Scheduler& scheduler,
+         const SimulationOptions& options, const run::Interconnect* joined)
+      : scheduler_(scheduler) {
+    if (joined) {
+      fabric_ =
+          std::make_unique<network::Fabric>("network", scheduler, joined->topology, joined->params);
+      neighbours_.emplace(Neighbours{*fabric_, transfers_, *joined});
+      if (options.trace) {
+        trace_ = std::make_unique<WireTrace>(*options.trace, joined->topology, transfers_,
+                                             options.trace_start_fs);
+        fabric_->observe(trace_.get());
+      }
     }
-    r.stepped_bundles += c->core().stepped_bundles();
-    for (const auto& e : c->engines()) {
-      r.dma_read_bytes += e->read_bytes();
-      r.dma_write_bytes += e->write_bytes();
-      r.dma_requests += e->requests();
-      r.dma_busy_cycles += e->busy_cycles();
+    const std::uint32_t devices = joined ? static_cast<std::uint32_t>(joined->chip_of.size()) : 1;
+    for (std::uint32_t d = 0; d < devices; ++d) {
+      const auto cores = static_cast<std::size_t>(std::count_if(
+          work.begin(), work.end(), [d](const CoreWork& w) { return w.device == d; }));
+      const std::string name = joined ? fmt::format("tpu{}", d) : "tpu";
+      chips_.push_back(std::make_unique<Chip>(name.c_str(), d, params, cores, scheduler,
+                                              neighbours_ ? &*neighbours_ : nullptr, options));
     }
   }
-  chip.hbm().finish(r.cycles);
-  r.hbm = chip.hbm().counters();
-  for (std::size_t i = 0; i < r.hbm_cycles.size(); ++i) {
-    r.hbm_cycles[i] = chip.hbm().cycles(static_cast<memory::HbmReason>(i));
+
+  void start(const Program& program, std::span<const CoreWork> work, Cycle launch,
+             const SimulationOptions& options) {
+    std::vector<std::uint32_t> next(chips_.size(), 0);
+    for (const CoreWork& w : work) {
+      CoreJob job;
+      job.program = &program;
+      job.windows = w.windows;
+      job.body = w.body;
+      job.launch_cycles = launch;
+      job.remote = neighbours_ ? &transfers_ : nullptr;
+      job.device = w.device;
+      job.core = next[w.device]++;
+      chips_[w.device]->cores()[job.core]->start(job, scheduler_, options);
+    }
   }
-  r.messages = scheduler.messages();
-  r.activations = scheduler.activations();
-  return r;
+
+  /// Shows the recorder what a core of the first chip does.
+  void record(const SimulationOptions& options) {
+    chips_.front()->cores()[options.recorded_core]->record_with(options.recorder);
+  }
+
+  /// All cores are through, and nothing is on its way any more.
+  bool is_over() const {
+    return transfers_.empty() &&
+           std::all_of(chips_.begin(), chips_.end(), [](const auto& c) { return c->halted(); });
+  }
+
+  SimulationResult collect() {
+    Cycle end = 0;
+    for (const auto& chip : chips_) {
+      for (const auto& c : chip->cores()) end = std::max(end, c->core().cycles());
+    }
+    SimulationResult r;
+    for (const auto& chip : chips_) r.chips.push_back(chip->result(end));
+    static_cast<ChipResult&>(r) = r.chips.front();
+    for (std::size_t c = 1; c < r.chips.size(); ++c) r.add(r.chips[c]);
+    for (std::uint32_t w = 0; fabric_ && w < fabric_->topology().wires().size(); ++w) {
+      r.wires.push_back(fabric_->counters(w));
+    }
+    r.messages = scheduler_.messages();
+    r.activations = scheduler_.activations();
+    return r;
+  }
+
+ private:
+  engine::Scheduler& scheduler_;
+  RemoteTable transfers_;
+  std::unique_ptr<network::Fabric> fabric_;
+  std::optional<Neighbours> neighbours_;
+  std::unique_ptr<WireTrace> trace_;
+  std::vector<std::unique_ptr<Chip>> chips_;
+};
+
+/// The first core's error; of several chips it tells which. `over`: all of them came to their end.
+Expected<void> check(const Program& program, std::span<const CoreWork> work,
+                     const run::Interconnect* joined, bool over) {
+  for (const CoreWork& w : work) {
+    const std::string chip = joined ? fmt::format("on device {}: ", w.device) : "";
+    if (over && w.body && w.body->error().message.empty() && !w.windows->failed()) w.body->finish();
+    if (w.body && !w.body->error().message.empty()) {
+      return fail(w.body->error().line, chip + w.body->error().message);
+    }
+    if (w.windows->failed()) {
+      return fail({program.name, 0, 0}, chip + "window " + w.windows->error());
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -127,31 +145,47 @@ std::uint64_t to_cycles(double ns, double hz, std::uint64_t least) {
   return cycles > least ? cycles : least;
 }
 
+void ChipResult::add(const ChipResult& other) {
+  cycles = std::max(cycles, other.cycles);
+  activity.add(other.activity, 1);
+  dma_read_bytes += other.dma_read_bytes;
+  dma_write_bytes += other.dma_write_bytes;
+  dma_requests += other.dma_requests;
+  dma_busy_cycles += other.dma_busy_cycles;
+  hbm.read_bytes += other.hbm.read_bytes;
+  hbm.write_bytes += other.hbm.write_bytes;
+  hbm.requests += other.hbm.requests;
+  hbm.activates += other.hbm.activates;
+  hbm.precharges += other.hbm.precharges;
+  hbm.refreshes += other.hbm.refreshes;
+  hbm.row_hits += other.hbm.row_hits;
+  for (std::size_t i = 0; i < hbm_cycles.size(); ++i) hbm_cycles[i] += other.hbm_cycles[i];
+  stepped_bundles += other.stepped_bundles;
+  sent_bytes += other.sent_bytes;
+  received_bytes += other.received_bytes;
+  remote_copies += other.remote_copies;
+  remote_signals += other.remote_signals;
+  hops += other.hops;
+}
+
 Expected<SimulationResult> simulate(const TpuParams& params, const Program& program,
                                     std::span<const CoreWork> work,
-                                    const SimulationOptions& options) {
+                                    const SimulationOptions& options,
+                                    const run::Interconnect* joined) {
   engine::fresh_simulation();
   const std::uint64_t hz =
       options.clock_hz ? options.clock_hz : static_cast<std::uint64_t>(params.clock_hz);
   engine::ClockDomain domain("core_clock", engine::Clock(hz), options.mode);
   engine::Scheduler& scheduler = domain.scheduler();
-  Chip chip("tpu", params, work.size(), scheduler, options);
-  const Cycle launch = to_cycles(params.launch_ns, static_cast<double>(hz), 0);
-  for (std::size_t c = 0; c < work.size(); ++c) {
-    chip.cores()[c]->start(program, work[c], scheduler, launch, options);
-  }
-  if (options.recorder) chip.cores()[options.recorded_core]->record_with(options.recorder);
+  System system(params, work, scheduler, options, joined);
+  system.start(program, work, to_cycles(params.launch_ns, static_cast<double>(hz), 0), options);
+  if (options.recorder) system.record(options);
   engine::SystemRunner runner({&domain});
-  Expected<void> done = runner.run([&] { return chip.halted(); });
-  if (!done) return fail(done.error());
-  for (const CoreWork& w : work) {
-    if (w.body && w.body->error().message.empty() && !w.windows->failed()) w.body->finish();
-    if (w.body && !w.body->error().message.empty()) {
-      return fail(w.body->error().line, w.body->error().message);
-    }
-    if (w.windows->failed()) return fail({program.name, 0, 0}, "window " + w.windows->error());
-  }
-  SimulationResult result = collect(chip, scheduler);
+  Expected<void> done = runner.run([&] { return system.is_over(); });
+  Expected<void> fine = check(program, work, joined, done.has_value());
+  if (!done) return fail(joined && !fine ? fine.error() : done.error());
+  if (!fine) return fail(fine.error());
+  SimulationResult result = system.collect();
   if (options.recorder) options.recorder->finish(result.cycles);
   return result;
 }

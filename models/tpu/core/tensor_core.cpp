@@ -13,7 +13,12 @@ using engine::kNever;
 
 TensorCore::TensorCore(const sc_core::sc_module_name& name, const CoreParams& params,
                        std::uint32_t engines, bool leap)
-    : sc_module(name), dma("dma", engines), params_(params), leap_(leap), state_(params) {}
+    : sc_module(name),
+      dma("dma", engines),
+      ici("ici"),
+      params_(params),
+      leap_(leap),
+      state_(params) {}
 
 void TensorCore::start(const CoreJob& job) {
   job_ = job;
@@ -31,8 +36,7 @@ void TensorCore::find_pure_loops() {
   const Program& program = *job_.program;
   std::vector<std::uint32_t> decisions(program.bundles.size() + 1, 0);  // before bundle b
   const auto is_decision = [](const Instruction& i) {
-    return i.op == Opcode::kIf || i.op == Opcode::kLoopBySite || i.op == Opcode::kStartDma ||
-           i.op == Opcode::kWaitDma;
+    return i.op == Opcode::kIf || i.op == Opcode::kLoopBySite || is_own(i.op);
   };
   for (std::size_t b = 0; b < program.bundles.size(); ++b) {
     const auto first = program.code.begin() + program.bundles[b].first;
@@ -42,7 +46,7 @@ void TensorCore::find_pure_loops() {
   repeats_ = true;
   sites_.clear();
   for (const Instruction& i : program.code) {
-    if (i.op == Opcode::kStartDma || i.op == Opcode::kWaitDma) repeats_ = false;
+    if (is_own(i.op)) repeats_ = false;
     if (i.op == Opcode::kIf || i.op == Opcode::kLoopBySite) {
       sites_.push_back(static_cast<std::uint32_t>(i.value));
     }
@@ -78,6 +82,12 @@ void TensorCore::slice(std::string_view what, Cycle begin, Cycle end) {
                offset_fs_ + clock_.edge(end));
 }
 
+/// Whether the kernel itself asks for it.
+bool TensorCore::is_own(Opcode op) {
+  return op == Opcode::kStartDma || op == Opcode::kWaitDma || op == Opcode::kSync ||
+         op == Opcode::kWaitSync;
+}
+
 /// Whether the outside takes part, so that it has to happen in its own cycle.
 bool TensorCore::is_external(Opcode op) {
   switch (op) {
@@ -89,6 +99,8 @@ bool TensorCore::is_external(Opcode op) {
     case Opcode::kBody:
     case Opcode::kStartDma:
     case Opcode::kWaitDma:
+    case Opcode::kSync:
+    case Opcode::kWaitSync:
     case Opcode::kHalt:
       return true;
     default:
@@ -98,7 +110,7 @@ bool TensorCore::is_external(Opcode op) {
 
 bool TensorCore::is_wait(Opcode op) {
   return op == Opcode::kWaitIn || op == Opcode::kWaitOut || op == Opcode::kDrain ||
-         op == Opcode::kWaitDma;
+         op == Opcode::kWaitDma || op == Opcode::kWaitSync;
 }
 
 Cycle TensorCore::tick(Cycle now) {
@@ -159,8 +171,10 @@ TensorCore::Next TensorCore::control(const Instruction& i) {
     case Opcode::kBody:
       return run_body();
     case Opcode::kStartDma:
+    case Opcode::kSync:
       return start_dma(i);
     case Opcode::kWaitDma:
+    case Opcode::kWaitSync:
       return pass_dma(i);
     case Opcode::kHalt:
       halted_ = true;

@@ -13,6 +13,7 @@
 #include "models/tpu/core/dma.h"
 #include "models/tpu/core/issue.h"
 #include "models/tpu/core/kernel_body.h"
+#include "models/tpu/core/remote.h"
 #include "models/tpu/core/streams.h"
 #include "models/tpu/core/windows.h"
 #include "sim/engine/component.h"
@@ -26,7 +27,9 @@ struct CoreJob {
   WindowSet* windows = nullptr;
   KernelBody* body = nullptr;  ///< null: nothing is executed (timing tests)
   DescriptorTable* descriptors = nullptr;
-  Cycle launch_cycles = 0;  ///< before the first bundle
+  Cycle launch_cycles = 0;        ///< before the first bundle
+  RemoteTable* remote = nullptr;  ///< null: a chip alone
+  std::uint32_t device = 0, core = 0;
 };
 
 /// One TensorCore: in-order issue of one bundle a cycle with interlocked results, hardware loops,
@@ -41,6 +44,8 @@ class TensorCore : public sc_core::sc_module, public engine::Component {
              bool leap = true);
 
   sc_core::sc_vector<engine::OutPort> dma;  ///< to each engine
+  /// To the chip's port, where there are other chips.
+  sc_core::sc_port<engine::MessageIf, 1, sc_core::SC_ZERO_OR_MORE_BOUND> ici;
 
   void start(const CoreJob& job);
   void set_trace(trace::Sink* sink, const engine::Clock& clock, std::string_view path,
@@ -90,7 +95,10 @@ class TensorCore : public sc_core::sc_module, public engine::Component {
   Next run_body();
   Next start_dma(const Instruction& i);
   Next pass_dma(const Instruction& i);
-  Next go_on();
+  bool go_on();
+  void copy(KernelBody::Dma request);
+  void send(KernelBody::Dma request, exec::Outgoing what);
+  void receive_remote(const engine::Message& message);
   std::string wanted(const Instruction& wait) const;
   static bool is_stream(const Instruction& i) { return i.value > 0; }
   static std::uint32_t stream_of(const Instruction& i) {
@@ -108,6 +116,7 @@ class TensorCore : public sc_core::sc_module, public engine::Component {
   void lose(Reason reason, Cycle until, std::uint32_t bundle);
   std::uint64_t trips_to_leap(const Frame& f) const;
   void find_pure_loops();
+  static bool is_own(Opcode op);
   static bool is_external(Opcode op);
   static bool is_wait(Opcode op);
 
@@ -132,6 +141,7 @@ class TensorCore : public sc_core::sc_module, public engine::Component {
   Cycle at_ = 0;                                ///< the next bundle issues here or later
   bool started_ = false, halted_ = false;
   std::string waiting_;
+  bool from_others_ = false;  ///< what came last came from another chip, or had gone to one
   std::uint64_t stepped_ = 0;
   Cycle body_begin_ = 0;
 

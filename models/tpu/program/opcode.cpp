@@ -62,6 +62,8 @@ constexpr std::array<OpcodeInfo, static_cast<std::size_t>(Opcode::kCount)> kOpco
     {"body", Slot::kMisc},
     {"dma.start", Slot::kMisc},
     {"dma.wait", Slot::kMisc},
+    {"sync", Slot::kMisc},
+    {"sync.wait", Slot::kMisc},
     {"halt", Slot::kMisc},
 }};
 

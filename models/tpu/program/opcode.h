@@ -95,6 +95,8 @@ enum class Opcode : std::uint8_t {
   kBody,
   kStartDma,
   kWaitDma,
+  kSync,
+  kWaitSync,
   kHalt,
   kCount
 };

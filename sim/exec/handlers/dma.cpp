@@ -10,6 +10,8 @@
 
 #include "sim/exec/dense.h"
 #include "sim/exec/handlers/async.h"
+#include "sim/exec/handlers/copies.h"
+#include "sim/exec/handlers/remote.h"
 #include "sim/exec/handlers/semaphores.h"
 #include "sim/exec/handlers/views.h"
 #include "sim/exec/op_table.h"
@@ -21,36 +23,6 @@ enum Operand : std::size_t { kSource, kSourceSemaphore, kTarget, kTargetSemaphor
 constexpr std::size_t kSemaphore = 0;  // of a wait; its last memref tells how much it waits for
 
 View& view_of(Frame& f, const Instruction& in, std::size_t k) { return f.views[f.slot(in, k)]; }
-
-bool holds_payload(const Frame& f, const View& v) {
-  return v.address != 0 ? f.values && f.memory != nullptr : !v.bytes.empty();
-}
-
-/// The elements of a view side by side, in row-major order.
-std::vector<std::byte> read_bytes(const Frame& f, const View& v, std::size_t size) {
-  std::size_t count = 1;
-  for (const std::int64_t n : v.shape) count *= static_cast<std::size_t>(n);
-  std::vector<std::byte> out(count * size);
-  for_view_runs(v, all_of(v), [&](std::int64_t at, std::int64_t element, std::int64_t n) {
-    const std::span<std::byte> to(out.data() + static_cast<std::size_t>(element) * size,
-                                  static_cast<std::size_t>(n) * size);
-    const std::size_t from = static_cast<std::size_t>(at) * size;
-    if (v.address != 0) return f.memory->read(v.address + from, to);
-    std::copy_n(v.bytes.begin() + static_cast<std::ptrdiff_t>(from), to.size(), to.begin());
-  });
-  return out;
-}
-
-void write_bytes(const Frame& f, const View& v, std::size_t size,
-                 const std::vector<std::byte>& in) {
-  for_view_runs(v, all_of(v), [&](std::int64_t at, std::int64_t element, std::int64_t n) {
-    const std::span<const std::byte> from(in.data() + static_cast<std::size_t>(element) * size,
-                                          static_cast<std::size_t>(n) * size);
-    const std::size_t to = static_cast<std::size_t>(at) * size;
-    if (v.address != 0) return f.memory->write(v.address + to, from);
-    std::copy_n(from.begin(), from.size(), v.bytes.begin() + static_cast<std::ptrdiff_t>(to));
-  });
-}
 
 std::int64_t elements(const View& v) {
   std::int64_t n = 1;
@@ -81,32 +53,54 @@ bool is_written(Frame& f, const Instruction& in, const View& source) {
 Step enqueue(Frame& f, const Instruction& in) {
   const View& source = view_of(f, in, kSource);
   const View& target = view_of(f, in, kTarget);
-  if (f.has(in, kDevice) || f.has(in, kCore)) {
-    return f.fail(
-        in, "a remote copy, to another device or core: the executor runs one core of one chip");
-  }
+  const auto device = device_of(f, in, kDevice, kCore, "a remote copy");
+  if (!device) return Step::kFail;
   if (source.shape != target.shape || source.dtype != target.dtype) {
     return f.fail(in, fmt::format("a DMA of [{}] {} to [{}] {}: source and target differ",
                                   fmt::join(source.shape, ", "), kernel::name(source.dtype),
                                   fmt::join(target.shape, ", "), kernel::name(target.dtype)));
   }
-  if (!check_finished(f, in, source) || !check_finished(f, in, target, true) ||
+  const bool local = *device == f.device;
+  if (!check_finished(f, in, source) || (local && !check_finished(f, in, target, true)) ||
       !is_written(f, in, source)) {
     return Step::kFail;
   }
   return Step::kEffect;
 }
 
+/// To another device: the data is taken now, and lands there when the machine brings it. Here the
+/// source's semaphore counts when it has left.
+Step send(Frame& f, const Instruction& in, std::uint32_t device) {
+  const View& source = view_of(f, in, kSource);
+  const View& target = view_of(f, in, kTarget);
+  Outgoing out;
+  out.device = device;
+  out.copy = true;
+  out.target = target;
+  if (holds_payload(f, source)) out.data = read_view(f, source);
+  out.semaphore = semaphore_key(view_of(f, in, kTargetSemaphore));
+  out.amount = bytes_of(target);
+  f.outgoing = std::move(out);
+  if (!f.has(in, kSourceSemaphore)) return Step::kNext;
+  begin_copy(f, in, source, semaphore_key(view_of(f, in, kSourceSemaphore)), false);
+  f.copies.back().bytes = bytes_of(source);
+  return Step::kNext;
+}
+
 Step perform_enqueue(Frame& f, const Instruction& in) {
+  const auto device = device_of(f, in, kDevice, kCore, "a remote copy");
+  if (device && *device != f.device) return send(f, in, *device);
   const View& source = view_of(f, in, kSource);
   const View& target = view_of(f, in, kTarget);
   const std::int64_t key = semaphore_key(view_of(f, in, kTargetSemaphore));
   begin_copy(f, in, source, key, false);
   begin_copy(f, in, target, key, true);
   f.copies.back().bytes = bytes_of(target);
-  const auto size = static_cast<std::size_t>(kernel::byte_size(source.dtype));
   if (holds_payload(f, source) && holds_payload(f, target)) {
-    write_bytes(f, target, size, read_bytes(f, source, size));
+    write_view(f, target, read_view(f, source));
+  }
+  if (f.has(in, kSourceSemaphore)) {  // a copy to a device that is this one has two
+    semaphore_count(f, semaphore_key(view_of(f, in, kSourceSemaphore))) += bytes_of(source);
   }
   return Step::kNext;
 }
@@ -116,17 +110,20 @@ Step perform_enqueue(Frame& f, const Instruction& in) {
 bool finish_copies(Frame& f, std::int64_t key, std::int64_t bytes) {
   std::int64_t& arrived = semaphore_count(f, key);
   while (arrived < bytes) {
-    const auto source = std::find_if(f.copies.begin(), f.copies.end(),
-                                     [key](const Frame::AsyncCopy& c) { return c.group == key; });
-    if (source == f.copies.end()) return false;
-    arrived += (source + 1)->bytes;  // a copy's two ends lie side by side
-    f.copies.erase(source, source + 2);
+    const auto first = std::find_if(f.copies.begin(), f.copies.end(),
+                                    [key](const Frame::AsyncCopy& c) { return c.group == key; });
+    if (first == f.copies.end()) return false;
+    // A copy's two ends lie side by side, the source's first; one to another device has no second.
+    const auto last = first->bytes > 0 ? first : first + 1;
+    arrived += last->bytes;
+    f.copies.erase(first, last + 1);
   }
   return true;
 }
 
 /// A wait counts the bytes of its target, whatever has copied them.
 Step wait(Frame& f, const Instruction& in) {
+  if (f.devices > 1) return Step::kEffect;  // others may send to it
   const std::int64_t key = semaphore_key(view_of(f, in, kSemaphore));
   std::int64_t coming = semaphore_count(f, key);
   for (const Frame::AsyncCopy& c : f.copies) coming += c.group == key ? c.bytes : 0;
@@ -152,7 +149,12 @@ std::string_view prepare_wait(const kernel::Op& op, Instruction& in) {
   return "";
 }
 
-/// This chip and this core are number 0.
+Step device_id(Frame& f, const Instruction& in) {
+  set_integer(f.result(in), f.device);
+  return Step::kNext;
+}
+
+/// This core is number 0.
 Step zero(Frame& f, const Instruction& in) {
   set_integer(f.result(in), 0);
   return Step::kNext;
@@ -169,7 +171,8 @@ void add_dma(OpTable& table) {
                .perform = perform_wait,
                .prepare = prepare_wait});
   }
-  for (const auto* name : {"tpu.device_id", "tpu.core_id", "tpu.subcore_id"}) {
+  table.add({.name = "tpu.device_id", .run = device_id, .per_block = true});
+  for (const auto* name : {"tpu.core_id", "tpu.subcore_id"}) {
     table.add({.name = name, .run = zero});
   }
 }

@@ -1,14 +1,16 @@
-// tpu.sem_signal, sem_wait, sem_read and the barrier semaphore, on one core of one chip. Each stops
-// the block, so that the machine can give it its time. Nothing but the core itself signals its
-// semaphores, so a wait for more than has been signalled never ends: it is an error at once.
+// tpu.sem_signal, sem_wait, sem_read and the barrier semaphore. Each stops the block, so that the
+// machine can give it its time. On a chip alone nothing but the core itself signals its semaphores,
+// so a wait for more than has been signalled never ends: it is an error at once.
 
 #include "sim/exec/handlers/semaphores.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/exec/dense.h"
+#include "sim/exec/handlers/remote.h"
 #include "sim/exec/op_table.h"
 #include "sim/exec/tile_forms.h"
 
@@ -44,19 +46,27 @@ bool check(Frame& f, const Instruction& in, bool has_amount) {
 }
 
 Step signal(Frame& f, const Instruction& in) {
-  if (f.has(in, kDevice) || f.has(in, kCore)) {
-    return f.fail(in, "a signal to another device or core: the executor runs one core of one chip");
-  }
+  if (!device_of(f, in, kDevice, kCore, "a signal")) return Step::kFail;
   return check(f, in, true) ? Step::kEffect : Step::kFail;
 }
 
 Step perform_signal(Frame& f, const Instruction& in) {
+  const auto device = device_of(f, in, kDevice, kCore, "a signal");
+  if (device && *device != f.device) {
+    Outgoing out;
+    out.device = *device;
+    out.semaphore = key_of(f, in);
+    out.amount = f.operand(in, kAmount).bits;
+    f.outgoing = std::move(out);
+    return Step::kNext;
+  }
   semaphore_count(f, key_of(f, in)) += f.operand(in, kAmount).bits;
   return Step::kNext;
 }
 
 Step wait(Frame& f, const Instruction& in) {
   if (!check(f, in, true)) return Step::kFail;
+  if (f.devices > 1) return Step::kEffect;  // others may signal it
   const std::int64_t held = semaphore_count(f, key_of(f, in)), wanted = f.operand(in, kAmount).bits;
   if (held >= wanted) return Step::kEffect;
   return f.fail(in, fmt::format("deadlock: it waits for {} of semaphore {}, which holds {}, and "
@@ -91,6 +101,7 @@ Step barrier_semaphore(Frame& f, const Instruction& in) {
 std::string_view semaphore_name(const kernel::Value& semaphore) {
   const kernel::Value* v = &semaphore;
   while (v->def && !v->def->operands.empty()) v = v->def->operands[0];  // of slices
+  if (v->def && v->def->name() == "tpu.sem_barrier") return "barrier";
   const std::string_view named = kernel::loc_name(v->loc);
   return named.empty() ? std::string_view(v->name) : named;
 }

@@ -1,0 +1,128 @@
+// Kernels on systems of several chips, from the command line.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/e2e/command.h"
+
+namespace xpusim::e2e {
+namespace {
+using nlohmann::json;
+using testing::HasSubstr;
+
+TEST(Systems, KernelsThatTalkHaveRightValuesAndConserveBytes) {
+  for (const char* job :
+       {"ring_all_gather_4.yaml --on tpu_v5e_4", "ring_all_gather_8.yaml --on tpu_v5e_8",
+        "ring_all_gather_8.yaml --on tpu_v5e_8_ring", "ring_all_reduce_4.yaml --on tpu_v5e_4",
+        "ring_all_reduce_8.yaml --on tpu_v5e_8_ring"}) {
+    const std::string file = temporary("report.json", "");
+    const auto r = xpusim("run workloads/pallas/" + std::string(job) + " --json '" + file + "'");
+    ASSERT_EQ(r.exit_code, 0) << job << r.out << r.err;
+    EXPECT_THAT(r.out, HasSubstr(": right")) << job;
+    EXPECT_THAT(r.out, HasSubstr("they only waited for each other")) << job;
+    const json launch = json::parse(read_file(file))["launches"][0];
+    double sent = 0, received = 0, crossed = 0, cycles = 0;
+    for (const auto& chip : launch["chips"]) {
+      sent += chip["sent_bytes"].get<double>();
+      received += chip["received_bytes"].get<double>();
+      EXPECT_LE(chip["cycles"].get<double>(), launch["cycles"].get<double>());
+    }
+    for (const auto& link : launch["network"]["links"]) {
+      crossed += link["bytes"].get<double>();
+      EXPECT_LE(link["busy"].get<double>(), 1.0);
+    }
+    for (const auto& [reason, n] : launch["ledger"]["tpu.core.issue"].items())
+      cycles += n.get<double>();
+    EXPECT_EQ(sent, received) << job;
+    EXPECT_GE(crossed, sent) << job;
+    EXPECT_EQ(cycles, launch["cycles"].get<double>() * static_cast<double>(launch["chips"].size()));
+  }
+}
+
+/// A ring of neighbours never takes two links, so it is faster than the grid's order.
+TEST(Systems, ARingOfNeighboursIsFaster) {
+  const auto cycles = [](const char* on) {
+    const std::string file = temporary("report.json", "");
+    const auto r = xpusim("run workloads/pallas/ring_all_gather_8.yaml --values off --json '" +
+                          file + "' --on " + on);
+    EXPECT_EQ(r.exit_code, 0) << r.err;
+    return json::parse(read_file(file))["launches"][0]["cycles"].get<double>();
+  };
+  EXPECT_LT(cycles("tpu_v5e_8_ring"), cycles("tpu_v5e_8"));
+}
+
+std::string kernel_with(const std::string& ops) {
+  return temporary(
+      "talk.mlir",
+      "module attributes {stable_mosaic.version = 15 : i64} {\n"
+      "  \"func.func\"() ({\n"
+      "  ^bb0(%arg0: memref<8x128xf32, #tpu.memory_space<any>> loc(\"x_ref\"), %arg1: "
+      "memref<!tpu.semaphore, #tpu.memory_space<semaphore_mem>> loc(\"ready_sem\")):\n"
+      "    %0 = \"arith.constant\"() {value = 1 : i32} : () -> i32\n"
+      "    %1 = \"arith.constant\"() {value = 9 : i32} : () -> i32\n" +
+          ops +
+          "    \"func.return\"() : () -> ()\n"
+          "  }) {dimension_semantics = [], function_type = (memref<8x128xf32, "
+          "#tpu.memory_space<any>>, memref<!tpu.semaphore, #tpu.memory_space<semaphore_mem>>) -> "
+          "(), scalar_prefetch = 0 : i64, scratch_operands = 1 : i64, sym_name = \"talk\", "
+          "tpu.core_type = #tpu.core_type<tc>} : () -> ()\n}\n");
+}
+
+std::string launch_of(const std::string& kernel, const std::string& tensor) {
+  return temporary("talk.yaml",
+                   "schema: xpusim.workload/1\n"
+                   "tensors:\n"
+                   "  x: {dtype: f32, " +
+                       tensor +
+                       "}\n"
+                       "launches:\n"
+                       "  - {kernel: '" +
+                       kernel + "', args: [x]}\n");
+}
+
+const std::string kSemaphore = " : memref<!tpu.semaphore, #tpu.memory_space<semaphore_mem>>\n";
+
+TEST(Systems, ASignalThatNeverComesIsADeadlockByName) {
+  const auto kernel = kernel_with("    tpu.sem_wait %arg1, %0" + kSemaphore);
+  const auto r = xpusim("run '" + launch_of(kernel, "shape: [8, 128]") + "' --on tpu_v5e_4");
+  EXPECT_EQ(r.exit_code, 1);
+  EXPECT_THAT(r.err, HasSubstr("tpu[3].core (1 of semaphore ready_sem, which holds 0, at "));
+  EXPECT_THAT(r.err, HasSubstr("talk.mlir:6"));
+}
+
+TEST(Systems, ADeviceThatIsNotThereIsNamed) {
+  const auto kernel = kernel_with("    tpu.sem_signal %arg1, %0 device_id %1" + kSemaphore);
+  const auto launch = launch_of(kernel, "shape: [8, 128]");
+  const auto r = xpusim("run '" + launch + "' --on tpu_v5e_4");
+  EXPECT_EQ(r.exit_code, 1);
+  EXPECT_THAT(r.err, HasSubstr("on device 0: a signal to device 9: there are 4, from 0"));
+  const auto alone = xpusim("run '" + launch + "' --on tpu_v5e");
+  EXPECT_NE(alone.exit_code, 0);
+  EXPECT_THAT(alone.err, HasSubstr("this goes to another chip, but the machine is one chip alone"));
+}
+
+TEST(Systems, TensorsThatCannotBeSharedAreNamed) {
+  const auto kernel = kernel_with("");
+  const auto uneven =
+      xpusim("run '" + launch_of(kernel, "shape: [30, 128], shard: 0") + "' --on tpu_v5e_4");
+  EXPECT_EQ(uneven.exit_code, 2);
+  EXPECT_THAT(uneven.err, HasSubstr("4 chips cannot share its dimension 0 of 30 evenly"));
+  const auto axis =
+      xpusim("run '" + launch_of(kernel, "shape: [32, 128], shard: 2") + "' --on tpu_v5e_4");
+  EXPECT_EQ(axis.exit_code, 2);
+  EXPECT_THAT(axis.err, HasSubstr("shard is one of the 2 dimensions"));
+  const auto fine =
+      xpusim("run '" + launch_of(kernel, "shape: [8, 512], shard: 1") + "' --on tpu_v5e_4");
+  EXPECT_EQ(fine.exit_code, 0) << fine.err;
+}
+
+TEST(Systems, KernelsOfFamiliesThatCannotYetAreRefusedByName) {
+  const auto r = xpusim("run workloads/triton/vector_add.yaml --values off --on h200_x2");
+  EXPECT_EQ(r.exit_code, 1);
+  EXPECT_THAT(r.err, HasSubstr("kernels do not run on several h200 together yet"));
+}
+
+}  // namespace
+}  // namespace xpusim::e2e
