@@ -116,6 +116,19 @@ std::uint32_t Fabric::hops(std::uint32_t connection) const {
   return most;
 }
 
+engine::Femto Fabric::latency(std::uint32_t connection) const {
+  const Connection& c = state_.connections[connection];
+  engine::Femto most = 0;
+  for (std::uint32_t i = 0; i < c.ways; ++i) {
+    const Way& way = state_.ways[c.first_way + i];
+    engine::Femto sum = 0;
+    for (std::uint32_t h = 0; h < way.hops; ++h)
+      sum += state_.wires[state_.hops[way.first_hop + h].wire].latency;
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
 double Fabric::bandwidth(std::uint32_t connection) const {
   const Connection& c = state_.connections[connection];
   double sum = 0;

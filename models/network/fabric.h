@@ -55,6 +55,8 @@ class Fabric : public sc_core::sc_module {
   const WireCounters& counters(std::uint32_t wire) const { return state_.counters[wire]; }
   /// Links that the messages of a pair cross, the most of its parallel ways.
   std::uint32_t hops(std::uint32_t connection) const;
+  /// Of a head from one chip of a pair to the other on an idle network: its slowest way.
+  engine::Femto latency(std::uint32_t connection) const;
   /// B/s that a pair can have, were nobody else there: the slowest link of each way, all ways.
   double bandwidth(std::uint32_t connection) const;
   /// Messages under way.

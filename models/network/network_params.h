@@ -101,8 +101,8 @@ struct SwitchedParams {
 };
 
 /// What puts a chip's data onto the network and takes it off: DMA engines, or cores that copy.
-/// start, finish and exchange_start belong to the launch of a collective; schedules and their runs
-/// here begin at once and leave them out.
+/// start, finish and exchange_start belong to the launch of a collective (models/system adds them);
+/// schedules and their runs here begin at once.
 struct EndpointParams {
   double start_ns = 0, finish_ns = 0;
   double issue_ns = 100, completion_ns = 100;

@@ -70,26 +70,23 @@ Expected<std::uint32_t> Topology::node_of(const std::string& text, std::uint32_t
   std::int64_t node = -1;
   if (n) node = is_switch ? switch_beside(beside, *n) : *n < chips_ ? std::int64_t{*n} : -1;
   if (node >= 0) return static_cast<std::uint32_t>(node);
-  return fail(
-      {}, fmt::format("system.network.down: '{}' in '{}' is none of this network's {} chips or a "
-                      "switch of the chip before it",
-                      text, link, chips_));
+  return fail({}, fmt::format("down: '{}' in '{}' is none of this network's {} chips or a "
+                              "switch of the chip before it",
+                              text, link, chips_));
 }
 
 Expected<void> Topology::take_down(const std::vector<std::string>& links) {
   for (const std::string& link : links) {
     const auto dash = link.find('-');
     if (dash == std::string::npos)
-      return fail(
-          {}, fmt::format("system.network.down: '{}' is no link, such as '3-4' or '3-s1'", link));
+      return fail({}, fmt::format("down: '{}' is no link, such as '3-4' or '3-s1'", link));
     const auto a = node_of(link.substr(0, dash), 0, link);
     if (!a) return fail(a.error());
     const auto b = node_of(link.substr(dash + 1), *a, link);
     if (!b) return fail(b.error());
     const std::uint32_t there = wire(*a, *b), back = wire(*b, *a);
     if (there == kFar)
-      return fail({}, fmt::format("system.network.down: no link joins {} and {}", node_name(*a),
-                                  node_name(*b)));
+      return fail({}, fmt::format("down: no link joins {} and {}", node_name(*a), node_name(*b)));
     wires_[there].up = wires_[back].up = false;
   }
   return links.empty() ? Expected<void>{} : plan_detours();
@@ -108,9 +105,8 @@ Expected<void> Topology::plan_detours() {
       }
   for (std::uint32_t chip = 0; chip < chips_; ++chip)
     if (depth_[chip] == kFar)
-      return fail({},
-                  fmt::format("system.network.down: without these links nothing goes from {} to {}",
-                              node_name(0), node_name(chip)));
+      return fail({}, fmt::format("down: without these links nothing goes from {} to {}",
+                                  node_name(0), node_name(chip)));
   return {};
 }
 
@@ -147,38 +143,35 @@ Route Topology::detour(std::uint32_t from, std::uint32_t to) const {
   return route;
 }
 
-Expected<std::unique_ptr<Topology>> make_topology(const NetworkParams& params) {
+Expected<std::unique_ptr<Topology>> Topology::make(const NetworkParams& params) {
   std::unique_ptr<Topology> made;
   const bool torus = params.topology == "torus";
   if (!torus && params.topology != "switched")
-    return fail({}, fmt::format("system.network.topology: '{}' is neither torus nor switched",
-                                params.topology));
+    return fail({}, fmt::format("topology: '{}' is neither torus nor switched", params.topology));
   Diagnostics problems;
   if (torus) {
     const TorusParams& t = params.torus;
     const auto check = [&](const char* axis, std::int64_t size, std::int64_t largest) {
       if (size > largest)
-        problems.error(
-            {}, fmt::format("system.network.torus.{}: {} chips, but a pod has {} along {}", axis,
-                            size, largest, axis));
+        problems.error({}, fmt::format("torus.{}: {} chips, but a pod has {} along {}", axis, size,
+                                       largest, axis));
     };
     check("x", t.x, t.largest_x);
     check("y", t.y, t.largest_y);
     check("z", t.z, t.largest_z);
-    if (t.x * t.y * t.z > (1 << 20))
-      problems.error({}, "system.network.torus: more than 1048576 chips");
+    if (t.x * t.y * t.z > (1 << 20)) problems.error({}, "torus: more than 1048576 chips");
     if (problems.has_errors()) return fail(problems);
     made = make_torus(t);
   } else {
     const SwitchedParams& s = params.switched;
     if (s.link.lanes < s.switches)
-      return fail({}, fmt::format("system.network.switched.link.lanes: {} lanes for {} switches",
-                                  s.link.lanes, s.switches));
+      return fail({}, fmt::format("switched.link.lanes: {} lanes for {} switches", s.link.lanes,
+                                  s.switches));
     made = make_switched(s);
   }
   const EndpointParams& e = params.endpoint;
   if (e.ring_chunk % e.ring_slice != 0)
-    return fail({}, fmt::format("system.network.endpoint.ring_chunk: {} steps are not whole slices "
+    return fail({}, fmt::format("endpoint.ring_chunk: {} steps are not whole slices "
                                 "of {}",
                                 e.ring_chunk, e.ring_slice));
   for (const LinkParams& kind : made->kinds()) {
@@ -186,12 +179,24 @@ Expected<std::unique_ptr<Topology>> make_topology(const NetworkParams& params) {
     const std::uint64_t wire = wire_bytes(unsigned_of(params.chunk), unsigned_of(kind.flit),
                                           unsigned_of(kind.packet), unsigned_of(kind.header));
     if (wire > unsigned_of(kind.buffer))
-      return fail({}, fmt::format("system.network.chunk: a chunk of {} bytes takes {} bytes of a "
+      return fail({}, fmt::format("chunk: a chunk of {} bytes takes {} bytes of a "
                                   "link's buffer, which has {}",
                                   params.chunk, wire, kind.buffer));
   }
   if (auto done = made->take_down(params.down); !done) return fail(done.error());
   return made;
+}
+
+Expected<std::unique_ptr<Topology>> make_topology(const NetworkParams& params,
+                                                  std::string_view path) {
+  auto made = Topology::make(params);
+  if (made) return made;
+  Diagnostics named;
+  for (Diagnostic d : made.error().list()) {
+    d.message = fmt::format("{}.{}", path, d.message);
+    named.add(std::move(d));
+  }
+  return fail(named);
 }
 
 }  // namespace xpusim::network

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/network/network_params.h"
@@ -87,7 +88,10 @@ class Topology {
   std::vector<Axis> axes_;
 
  private:
-  friend Expected<std::unique_ptr<Topology>> make_topology(const NetworkParams& params);
+  friend Expected<std::unique_ptr<Topology>> make_topology(const NetworkParams& params,
+                                                           std::string_view path);
+  /// Problems are named by the parameters' paths below NetworkParams.
+  static Expected<std::unique_ptr<Topology>> make(const NetworkParams& params);
   Expected<void> take_down(const std::vector<std::string>& links);
   Expected<std::uint32_t> node_of(const std::string& text, std::uint32_t beside,
                                   const std::string& link) const;
@@ -101,9 +105,10 @@ class Topology {
   std::vector<std::uint32_t> depth_;  ///< [node]: in the spanning tree; empty: nothing is down
 };
 
-/// What does not fit together is a problem named by the parameter's path ("system.network.torus.x:
-/// ...").
-Expected<std::unique_ptr<Topology>> make_topology(const NetworkParams& params);
+/// What does not fit together is a problem named by the parameter's path ("network.torus.x: ...");
+/// `path` is that of `params`.
+Expected<std::unique_ptr<Topology>> make_topology(const NetworkParams& params,
+                                                  std::string_view path = "network");
 
 std::unique_ptr<Topology> make_torus(const TorusParams& params);
 std::unique_ptr<Topology> make_switched(const SwitchedParams& params);

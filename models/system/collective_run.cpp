@@ -4,10 +4,12 @@
 
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "models/network/collectives/channel_run.h"
 #include "models/network/collectives/schedule_run.h"
-#include "models/system/link_trace.h"
+#include "models/network/femto.h"
+#include "models/network/wire_trace.h"
 #include "sim/engine/system.h"
 
 namespace xpusim::system {
@@ -93,8 +95,12 @@ Expected<run::LaunchReport> CollectiveRun::simulate(std::span<exec::DeviceMemory
   engine::ClockDomain domain("network_clock",
                              engine::Clock(static_cast<std::uint64_t>(params_.clock_hz)));
   network::Fabric fabric("network", domain.scheduler(), topology_, params_);
-  LinkTrace trace(topology_, launch_.spec.op, options);
-  if (options.trace) fabric.observe(&trace);
+  std::optional<network::WireTrace> trace;
+  if (options.trace) {
+    trace.emplace(*options.trace, topology_, options.trace_start_fs,
+                  [this](std::uint64_t) { return launch_.spec.op; });
+    fabric.observe(&*trace);
+  }
   auto done = params_.endpoint.channels > 0 ? by_channels(domain, fabric) : by_dma(domain, fabric);
   if (!done) return fail(done.error());
   if (!values_.empty()) store(memories);
@@ -171,8 +177,8 @@ run::NetworkUse CollectiveRun::use_of(const network::Fabric& fabric, double seco
     link.name = topology_.wire_name(w);
     link.bytes = static_cast<double>(c.bytes);
     link.wire_bytes = static_cast<double>(c.wire_bytes);
-    link.busy = seconds > 0 ? static_cast<double>(c.busy) * 1e-15 / seconds : 0;
-    link.waited_ns = static_cast<double>(c.waited) * 1e-6;
+    link.busy = seconds > 0 ? static_cast<double>(c.busy) / network::kFemtoPerSecond / seconds : 0;
+    link.waited_ns = static_cast<double>(c.waited) / network::kFemtoPerNano;
     link.microjoules = link.wire_bytes * 8 * topology_.kind_of(w).picojoules_per_bit * 1e-6;
     crossed += link.bytes;
     use.links.push_back(std::move(link));

@@ -34,17 +34,27 @@ Diagnostics placed_at(const Diagnostics& problems, const SourcePosition& where) 
 }  // namespace
 
 Machine::Machine(std::string name, const SystemParams& params, run::LoadedMachine chip,
-                 std::unique_ptr<network::Topology> topology)
+                 std::unique_ptr<network::Topology> topology, std::optional<double> chip_dollars)
     : name_(std::move(name)),
       params_(params),
       chip_(std::move(chip)),
-      topology_(std::move(topology)) {}
+      topology_(std::move(topology)),
+      chip_dollars_(chip_dollars) {}
 
-run::Peaks Machine::peaks() const { return chip_.machine->peaks(); }
+run::Peaks Machine::peaks() const {
+  run::Peaks all = chip_.machine->peaks();
+  if (chip_dollars_) all.dollars_per_hour = chip_dollars_;
+  all.flops_per_s *= chips();
+  all.tensor_flops_per_s *= chips();
+  all.hbm_bytes_per_s *= chips();
+  all.hbm_bytes *= chips();
+  if (all.dollars_per_hour) *all.dollars_per_hour *= chips();
+  return all;
+}
 
 Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::DeviceMemory&,
                                             const run::LaunchOptions&) {
-  return fail({}, fmt::format("{}: a system runs a kernel on all of its chips", launch.name));
+  return fail(launch.function->op->line(), "a system runs a kernel on all of its chips");
 }
 
 Expected<run::LaunchReport> Machine::launch_on_all(const exec::Launch& launch,
@@ -56,6 +66,8 @@ Expected<run::LaunchReport> Machine::launch_on_all(const exec::Launch& launch,
 }
 
 std::vector<std::string> Machine::unsupported(const kernel::Module& module) const {
+  if (!chip_.family->joins)
+    return {fmt::format("kernels do not run on several {} together yet", chip_.machine->name())};
   return chip_.machine->unsupported(module);
 }
 
@@ -98,6 +110,13 @@ Expected<network::CollectiveRequest> Machine::request(const run::CollectiveLaunc
   return r;
 }
 
+Expected<void> Machine::accepts_collective(const run::CollectiveLaunch& launch) const {
+  const auto wanted = request(launch);
+  if (!wanted) return fail(wanted.error());
+  const auto fits = network::check_request(*topology_, *wanted);
+  return fits ? fits : fail(placed_at(fits.error(), launch.spec.algorithm_where));
+}
+
 Expected<run::LaunchReport> Machine::collective(const run::CollectiveLaunch& launch,
                                                 std::span<exec::DeviceMemory* const> memories,
                                                 const run::LaunchOptions& options) {
@@ -105,7 +124,8 @@ Expected<run::LaunchReport> Machine::collective(const run::CollectiveLaunch& lau
   if (!wanted) return fail(wanted.error());
   auto plan = network::plan_collective(*topology_, *wanted);
   if (!plan) return fail(placed_at(plan.error(), launch.spec.algorithm_where));
-  CollectiveRun one(*topology_, params_.network, peaks().hbm_bytes_per_s, launch, *wanted, *plan);
+  CollectiveRun one(*topology_, params_.network, chip_.machine->peaks().hbm_bytes_per_s, launch,
+                    *wanted, *plan);
   if (!memories.empty())
     if (auto ok = one.load(memories); !ok) return fail(ok.error());
   return one.simulate(memories, options);
@@ -124,13 +144,14 @@ Expected<std::unique_ptr<run::Machine>> create(const config::Node& config,
   const config::Node* chip_node = config.at_path("system.chip");
   if (!chip_node) return fail(config.find("system")->origin, "a system needs a chip: chip: h200");
   auto chip = run::load_machine(params.chip, {});
-  if (!chip) return fail(placed_at(chip.error(), chip_node->origin));
+  if (!chip) return fail(chip_node->origin, chip.error().list().front().message);
   if (chip->machine->chips() > 1) return fail(chip_node->origin, "a system of systems is none");
-  auto topology = network::make_topology(params.network);
+  auto topology = network::make_topology(params.network, "system.network");
   if (!topology) return fail(config::placed(config, topology.error()));
   if (auto fits = check_order(**topology, params.order); !fits)
     return fail(config::placed(config, fits.error()));
-  return std::make_unique<Machine>(name, params, std::move(*chip), std::move(*topology));
+  return std::make_unique<Machine>(name, params, std::move(*chip), std::move(*topology),
+                                   cost.per_hour);
 }
 
 std::vector<config::ParamDoc> params(const config::Node* config) {

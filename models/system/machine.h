@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "models/network/collectives/plan.h"
@@ -18,7 +19,7 @@ namespace xpusim::system {
 class Machine : public run::Machine {
  public:
   Machine(std::string name, const SystemParams& params, run::LoadedMachine chip,
-          std::unique_ptr<network::Topology> topology);
+          std::unique_ptr<network::Topology> topology, std::optional<double> chip_dollars);
 
   Expected<run::LaunchReport> launch(const exec::Launch& launch, exec::DeviceMemory& memory,
                                      const run::LaunchOptions& options) override;
@@ -29,10 +30,11 @@ class Machine : public run::Machine {
   std::uint32_t chips() const override { return topology_->chips(); }
   std::vector<std::vector<std::uint32_t>> groups(
       const std::vector<std::string>& axes) const override;
+  Expected<void> accepts_collective(const run::CollectiveLaunch& launch) const override;
   Expected<run::LaunchReport> collective(const run::CollectiveLaunch& launch,
                                          std::span<exec::DeviceMemory* const> memories,
                                          const run::LaunchOptions& options) override;
-  run::Peaks peaks() const override;  ///< of one chip
+  run::Peaks peaks() const override;
   const std::string& name() const override { return name_; }
   std::vector<std::string> unsupported(const kernel::Module& module) const override;
 
@@ -43,6 +45,7 @@ class Machine : public run::Machine {
   SystemParams params_;
   run::LoadedMachine chip_;
   std::unique_ptr<network::Topology> topology_;
+  std::optional<double> chip_dollars_;  ///< an hour; absent: as the chip's own file says
 };
 
 run::Family family();

@@ -169,6 +169,7 @@ run::Family family() {
   f.traces = true;
   f.records = true;
   f.lists = true;
+  f.joins = true;
   f.params = document_params;
   return f;
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "models/network/femto.h"
+
 namespace xpusim::tpu {
 namespace {
 
@@ -95,7 +97,9 @@ void add_energy(run::LaunchReport& report, const TpuParams& params, const Simula
   meter.add(TpuEvent::kHbmReadByte, r.hbm.read_bytes);
   meter.add(TpuEvent::kHbmWriteByte, r.hbm.write_bytes);
   meter.add(TpuEvent::kHbmActivate, r.hbm.activates);
-  for (const auto& e : meter.report(report.duration_ns, static_cast<double>(clock_hz)).entries) {
+  const auto spent = meter.report(report.duration_ns, static_cast<double>(clock_hz),
+                                  static_cast<unsigned>(r.chips.size()));
+  for (const auto& e : spent.entries) {
     report.energy.push_back({e.component, e.microjoules});
   }
 }
@@ -121,8 +125,8 @@ void add_chips(run::LaunchReport& report, const SimulationResult& r,
     link.name = joined.topology.wire_name(w);
     link.bytes = static_cast<double>(c.bytes);
     link.wire_bytes = static_cast<double>(c.wire_bytes);
-    link.busy = static_cast<double>(c.busy) / (report.duration_ns * 1e6);
-    link.waited_ns = static_cast<double>(c.waited) * 1e-6;
+    link.busy = static_cast<double>(c.busy) / network::kFemtoPerNano / report.duration_ns;
+    link.waited_ns = static_cast<double>(c.waited) / network::kFemtoPerNano;
     link.microjoules = link.wire_bytes * 8 * joined.topology.kind_of(w).picojoules_per_bit * 1e-6;
     crossed += link.bytes;
     microjoules += link.microjoules;

@@ -4,6 +4,8 @@
 
 #include <charconv>
 
+#include "sim/run/file_parts.h"
+
 namespace xpusim::run {
 namespace {
 
@@ -21,7 +23,7 @@ std::string word(const Node& launch, const char* key, Diagnostics& problems) {
 void integer(const Node& launch, const char* key, std::int64_t& out, Diagnostics& problems) {
   const Node* n = launch.find(key);
   if (!n) return;
-  const char* end = n->scalar.data() + n->scalar.size();
+  const char* const end = n->scalar.data() + n->scalar.size();
   const auto [at, ec] = std::from_chars(n->scalar.data(), end, out);
   if (ec != std::errc() || at != end)
     problems.error(n->origin, fmt::format("'{}' of a collective is a whole number", key));
@@ -32,13 +34,7 @@ void integer(const Node& launch, const char* key, std::int64_t& out, Diagnostics
 CollectiveSpec read_collective(const Node& launch, Diagnostics& problems) {
   static const std::vector<std::string> kKeys = {"collective", "tensor", "output", "axis",
                                                  "algorithm",  "root",   "shift"};
-  for (const auto& [key, node] : launch.entries) {
-    bool known = false;
-    for (const auto& k : kKeys) known |= k == key;
-    if (!known)
-      problems.error(node.key_origin, fmt::format("unknown key '{}' in a collective{}", key,
-                                                  did_you_mean(key, kKeys)));
-  }
+  check_keys(launch, kKeys, "a collective", problems);
   CollectiveSpec spec;
   spec.where = launch.find("collective")->origin;
   spec.axes_where = spec.algorithm_where = spec.where;
@@ -47,7 +43,7 @@ CollectiveSpec read_collective(const Node& launch, Diagnostics& problems) {
     problems.error(spec.where, fmt::format("no collective '{}'{}", spec.op,
                                            did_you_mean(spec.op, collective_names())));
   spec.tensor = word(launch, "tensor", problems);
-  if (spec.tensor.empty()) problems.error(spec.where, "a collective needs a 'tensor'");
+  if (!launch.find("tensor")) problems.error(spec.where, "a collective needs a 'tensor'");
   spec.output = word(launch, "output", problems);
   if (spec.output.empty()) spec.output = spec.tensor;
   if (const Node* axis = launch.find("axis")) {

@@ -35,8 +35,8 @@ std::string cannot_run(const Workload& w, const LoadedMachine& machine, const st
                        std::set<std::string>& kinds) {
   for (const auto& l : w.launches) {
     if (l.collective) continue;
-    if (!kernel_file(w, l, *machine.family, from)) return "";
-    auto module = read_kernel(w, l, *machine.family, from);
+    if (!kernel_file(w, l, machine.runs_kernels(), from)) return "";
+    auto module = read_kernel(w, l, machine.runs_kernels(), from);
     if (!module) return "cannot be read: " + module.error().list().front().str();
     kinds.merge(kinds_of_ops(**module));
     const auto ops = machine.machine->unsupported(**module);
@@ -103,6 +103,7 @@ CaseResult result_of(const Case& c, const Expected<std::string>& outcome) {
   r.group = c.group;
   r.gate = c.gate;
   r.measured_ns = c.measured_ns;
+  if (const auto& what = c.workloads.front().launches.front().collective) r.collective = what->op;
   if (!outcome) {
     r.reason = outcome.error().list().front().message;
     return r;
@@ -129,6 +130,11 @@ CaseResult result_of(const Case& c, const Expected<std::string>& outcome) {
 
 const char* name(CaseStatus s) {
   return s == CaseStatus::kOk ? "ok" : s == CaseStatus::kSkipped ? "skipped" : "failed";
+}
+
+std::string CaseResult::kind() const {
+  if (!collective.empty()) return collective;
+  return ops.empty() ? "" : kind_of_kernel(ops);
 }
 
 std::optional<double> CaseResult::error_pct() const {

@@ -42,7 +42,10 @@ struct CaseResult {
   std::string machine;
   ParameterValues parameters;  ///< of the machine
   std::set<std::string> ops;   ///< kinds of ops that its kernels have
+  std::string collective;      ///< what it is instead of kernels; "": it has kernels
 
+  /// What it counts with, as LaunchResult::kind; "": not known.
+  std::string kind() const;
   /// Signed, in per cent of the measured time; none without a measurement.
   std::optional<double> error_pct() const;
 };

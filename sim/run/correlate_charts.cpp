@@ -25,7 +25,8 @@ bool is_drawn(const CaseResult& r) {
 }
 
 std::string kind_of(const CaseResult& r) {
-  return r.ops.empty() ? "unknown" : kind_of_kernel(r.ops);
+  const std::string kind = r.kind();
+  return kind.empty() ? "unknown" : kind;
 }
 
 std::string text(double x, double y, const std::string& words, const char* more) {

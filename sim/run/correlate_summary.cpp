@@ -128,7 +128,7 @@ Summary summarize(const std::vector<CaseResult>& results) {
       s.worst_case = r.name;
     }
     kernels[r.kernel].push_back({error, &r});
-    if (!r.ops.empty()) kinds[kind_of_kernel(r.ops)].push_back({error, &r});
+    if (const auto kind = r.kind(); !kind.empty()) kinds[kind].push_back({error, &r});
     (r.group.empty() ? errors : groups[r.group]).push_back(error);
   }
   for (const auto& [group, list] : groups) errors.push_back(*mean(list));

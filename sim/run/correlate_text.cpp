@@ -30,7 +30,8 @@ Json compared_json(const std::vector<CaseResult>& results) {
 
 Json case_json(const CaseResult& r) {
   Json c = {{"name", r.name}, {"kernel", r.kernel}};
-  c["kind"] = r.ops.empty() ? Json(nullptr) : Json(kind_of_kernel(r.ops));
+  const std::string kind = r.kind();
+  c["kind"] = kind.empty() ? Json(nullptr) : Json(kind);
   c["status"] = name(r.status);
   c["reason"] = r.reason;
   c["measured_ns"] = number(r.measured_ns);
@@ -159,7 +160,8 @@ std::string to_text(const std::vector<CaseResult>& results, const Summary& s) {
   if (s.by_kind.size() > 1) out += errors_text("by kind of kernel", s.by_kind);
   out += rank_text(s);
   out += errors_text("counters (cases that measured over 0)", s.by_counter);
-  out += fmt::format("{:.3g} simulated instructions/s\n", s.instructions_per_s);
+  if (s.instructions_per_s > 0)
+    out += fmt::format("{:.3g} simulated instructions/s\n", s.instructions_per_s);
   return out;
 }
 

@@ -13,6 +13,10 @@ std::vector<Family>& registry() {
 Expected<LaunchReport> Machine::collective(const CollectiveLaunch& launch,
                                            std::span<exec::DeviceMemory* const>,
                                            const LaunchOptions&) {
+  return fail(accepts_collective(launch).error());
+}
+
+Expected<void> Machine::accepts_collective(const CollectiveLaunch& launch) const {
   return fail(launch.spec.where,
               fmt::format("{} is one chip: a collective needs a system of several, "
                           "such as --on tpu_v5e_4x4",

@@ -152,6 +152,8 @@ class Machine {
   virtual std::vector<std::vector<std::uint32_t>> groups(const std::vector<std::string>&) const {
     return {{0}};
   }
+  /// Whether a collective fits it: what `collective` finds before it simulates.
+  virtual Expected<void> accepts_collective(const CollectiveLaunch& launch) const;
   /// Runs a collective; `memories`: of each chip, or empty if no values are asked for.
   virtual Expected<LaunchReport> collective(const CollectiveLaunch& launch,
                                             std::span<exec::DeviceMemory* const> memories,
@@ -171,7 +173,7 @@ class Machine {
                                                const LaunchOptions& options);
   /// The family of the chips of a system; null: it is a chip itself.
   virtual const Family* chip_family() const { return nullptr; }
-  virtual Peaks peaks() const = 0;
+  virtual Peaks peaks() const = 0;              ///< of a system: of all its chips together
   virtual const std::string& name() const = 0;  ///< "h200"
   /// Ops of a function that this machine cannot run, as "op (line): reason"; empty if it can.
   virtual std::vector<std::string> unsupported(const kernel::Module& module) const = 0;
@@ -195,6 +197,7 @@ struct Family {
   bool traces = false;   ///< its machines write to LaunchOptions::trace
   bool records = false;  ///< its machines follow LaunchOptions::record
   bool lists = false;    ///< its machines follow LaunchOptions::listing
+  bool joins = false;    ///< several of its machines run kernels together: Machine::launch_joined
   /// Every parameter, with its value in a configuration (null: none).
   std::vector<config::ParamDoc> (*params)(const config::Node* config) = nullptr;
   /// The bounds of a launch on a machine with these peaks, in ns by name, from the work that the

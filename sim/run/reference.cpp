@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 
+#include "sim/run/collective.h"
 #include "sim/run/npy.h"
 #include "sim/run/reference_lookup.h"
 
@@ -339,6 +340,10 @@ Expected<Array> call(const Expression& e, std::vector<Array> a) {
   const auto& names = function_names();
   if (std::find(names.begin(), names.end(), e.name) != names.end())
     return fail(e.where, fmt::format("'{}' does not take {} arguments", e.name, a.size()));
+  if (is_collective(e.name))
+    return fail(e.where, fmt::format("'{}' is of a system's chips, such as --on tpu_v5e_4, not of "
+                                     "one chip",
+                                     e.name));
   return fail(e.where, fmt::format("no function '{}' of {} arguments{}", e.name, a.size(),
                                    did_you_mean(e.name, names)));
 }

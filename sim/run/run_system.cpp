@@ -48,7 +48,6 @@ class SystemRun {
     Diagnostics problems;
     const bool kernels = std::any_of(workload_.launches.begin(), workload_.launches.end(),
                                      [](const LaunchSpec& l) { return !l.collective; });
-    if (kernels) scale_peaks();
     if (settings_.values || kernels)
       if (auto ok = allocate(); !ok) return ok;
     for (const LaunchSpec& spec : workload_.launches) {
@@ -61,27 +60,20 @@ class SystemRun {
       problems.error({"--dump", 0, 0}, "of one chip only, not of a system");
     if (settings_.record)
       problems.error({"--on", 0, 0}, "a system records nothing that can be viewed");
-    if (settings_.listing != Listing::kNone && !machine_.machine->chip_family()->lists)
-      problems.error({"--on", 0, 0}, fmt::format("the {} machines list no code",
-                                                 machine_.machine->chip_family()->name));
+    if (settings_.listing != Listing::kNone && !machine_.runs_kernels().lists)
+      problems.error({"--on", 0, 0},
+                     fmt::format("the {} machines list no code", machine_.runs_kernels().name));
+    if (settings_.listing != Listing::kNone && !kernels)
+      problems.error(workload_.launches.front().where, "collectives have no code to list");
+    if (settings_.clock_hz && !kernels)
+      problems.error({"--clock", 0, 0}, "is that of kernels: collectives go by the network's own");
     if (problems.has_errors()) return fail(problems);
     return {};
   }
 
-  /// Kernels are measured against what all chips can do together.
-  void scale_peaks() {
-    const double chips = machine_.machine->chips();
-    Peaks& p = report_.peaks;
-    p.flops_per_s *= chips;
-    p.tensor_flops_per_s *= chips;
-    p.hbm_bytes_per_s *= chips;
-    p.hbm_bytes *= machine_.machine->chips();
-    if (p.dollars_per_hour) *p.dollars_per_hour *= chips;
-  }
-
   void bind_kernels(const LaunchSpec& spec, Diagnostics& problems) {
-    auto launches = bind_kernel(workload_, spec, *machine_.machine,
-                                *machine_.machine->chip_family(), settings_, *memories_.front());
+    auto launches = bind_kernel(workload_, spec, *machine_.machine, machine_.runs_kernels(),
+                                settings_, *memories_.front());
     if (!launches) return problems.append(launches.error());
     for (exec::Launch& launch : *launches) steps_.push_back({std::move(launch), {}});
   }
@@ -90,7 +82,11 @@ class SystemRun {
     CollectiveLaunch launch;
     launch.spec = spec;
     launch.in_bytes = bytes_of(launch.spec.tensor, launch, problems);
-    launch.out_bytes = bytes_of(launch.spec.output, launch, problems);
+    launch.out_bytes = spec.output == spec.tensor ? launch.in_bytes
+                                                  : bytes_of(launch.spec.output, launch, problems);
+    if (launch.in_bytes > 0 && launch.out_bytes > 0)
+      if (auto fits = machine_.machine->accepts_collective(launch); !fits)
+        problems.append(fits.error());
     steps_.push_back({std::nullopt, std::move(launch)});
   }
 
@@ -119,8 +115,8 @@ class SystemRun {
   }
 
   Expected<void> allocate() {
-    const std::uint64_t capacity = machine_.machine->peaks().hbm_bytes;
     const std::uint32_t chips = machine_.machine->chips();
+    const std::uint64_t capacity = machine_.machine->peaks().hbm_bytes / chips;
     for (std::uint32_t chip = 0; chip < chips; ++chip) {
       owned_.push_back(std::make_unique<exec::DeviceMemory>(capacity));
       if (auto done = allocate_tensors(workload_, *owned_.back(), {chip, chips}); !done)

@@ -36,6 +36,7 @@ class WorkloadRun {
     report_ = new_report(workload_, machine_);
     if (auto done = allocate_tensors(workload_, memory_); !done) return done;
     if (auto done = check_dumps(settings_.dumps, memory_, settings_.values); !done) return done;
+    if (auto done = bind_launches(); !done) return done;
     report_.checked = settings_.values && !workload_.expect.empty();
     if (report_.checked)
       if (auto done = checker_.prepare(workload_, memory_); !done) return done;
@@ -47,7 +48,7 @@ class WorkloadRun {
       return fail({"--on", 0, 0},
                   fmt::format("the {} machines list no code", machine_.family->name));
     options_.listing = settings_.listing;
-    return bind_launches();
+    return {};
   }
 
   /// Caches are empty before the first launch; what they hold then lives across the launches and
@@ -93,7 +94,7 @@ class WorkloadRun {
       if (spec.collective) {
         CollectiveLaunch refused;
         refused.spec = *spec.collective;
-        problems.append(machine_.machine->collective(refused, {}, options_).error());
+        problems.append(machine_.machine->accepts_collective(refused).error());
         continue;
       }
       auto launches = bind_kernel(workload_, std::move(spec), *machine_.machine, *machine_.family,
@@ -191,7 +192,7 @@ Expected<Report> run_workload(const Workload& workload, const RunSettings& setti
 
 Expected<Report> run_workload(const Workload& workload, const LoadedMachine& machine,
                               const RunSettings& settings) {
-  if (machine.machine->chips() > 1) return run_on_system(workload, machine, settings);
+  if (machine.machine->chip_family()) return run_on_system(workload, machine, settings);
   WorkloadRun run(workload, machine, settings);
   if (auto ready = run.prepare(); !ready) return fail(ready.error());
   return run.run();

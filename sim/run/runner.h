@@ -37,6 +37,12 @@ struct LoadedMachine {
   config::Node config;
   std::string file;
   std::vector<config::ParamDoc> parameters;  ///< all, with their values
+
+  /// The family of what runs kernels: of a system, that of its chips.
+  const Family& runs_kernels() const {
+    const Family* chips = machine->chip_family();
+    return chips ? *chips : *family;
+  }
 };
 
 /// Finds configs/, traces/ and workloads/: $XPUSIM_HOME, else above the executable, else above the

@@ -212,7 +212,7 @@ Expected<void> SweepPlan::check_points() {
       say(made.error());
       continue;
     }
-    auto texts = texts_digest(made->workload, *made->machine.family, sweep_.from, files);
+    auto texts = texts_digest(made->workload, made->machine.runs_kernels(), sweep_.from, files);
     if (!texts) {
       say(placed_at(sweep_.from_where, texts.error()));
       continue;

@@ -111,7 +111,7 @@ std::string over_sizes_text(const Tuning& tuning, const std::string& machine) {
 std::set<std::string> kinds_of_kernels(const SweepPlan::Ready& ready, const std::string& from) {
   std::set<std::string> kinds;
   for (const auto& launch : ready.workload.launches) {
-    const auto file = kernel_file(ready.workload, launch, *ready.machine.family, from);
+    const auto file = kernel_file(ready.workload, launch, ready.machine.runs_kernels(), from);
     if (!file) continue;
     const auto module = kernel::read_module_file(*file);
     if (module) kinds.insert(kind_of_kernel(kinds_of_ops(*module)));

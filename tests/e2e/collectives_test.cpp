@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tests/e2e/command.h"
@@ -82,12 +84,84 @@ TEST(Collectives, RefuseWrongInputByName) {
   const auto axis = xpusim(on + "dgx_h200");
   EXPECT_EQ(axis.exit_code, 2);
   EXPECT_THAT(axis.err, HasSubstr("dgx_h200 has no axis 'x'"));
+  const auto clock = xpusim(on + "tpu_v5e_4x4 --clock 2GHz");
+  EXPECT_EQ(clock.exit_code, 2);
+  EXPECT_THAT(clock.err, HasSubstr("collectives go by the network's own"));
+  const auto code = xpusim("explain '" + file + "' --on tpu_v5e_4x4");
+  EXPECT_EQ(code.exit_code, 2);
+  EXPECT_THAT(code.err, HasSubstr("launch.yaml:5:5: error: collectives have no code to list"));
   const auto size = xpusim(on + "tpu_v5e_pod --set system.network.torus.x=17");
   EXPECT_EQ(size.exit_code, 2);
   EXPECT_THAT(size.err, HasSubstr("17 chips, but a pod has 16 along x"));
-  const auto kernel = xpusim("run workloads/triton/vector_add.yaml --on tpu_v5e_4x4");
-  EXPECT_EQ(kernel.exit_code, 2);
-  EXPECT_THAT(kernel.err, HasSubstr("kernels do not run yet"));
+}
+
+/// One message each, with its place, before anything runs.
+TEST(Collectives, RefuseLaunchesThatCannotBeByNameAndPlace) {
+  struct Wrong {
+    const char *launch, *message;
+  };
+  for (const Wrong& w : {
+           Wrong{"{collective: all_redoce, tensor: g}",
+                 ":5:18: error: no collective 'all_redoce'; did you mean 'all_reduce'?"},
+           Wrong{"{collective: all_reduce, tensor: q}", ":5:18: error: no tensor 'q'"},
+           Wrong{"{collective: all_reduce, tensor: [g]}",
+                 ":5:38: error: 'tensor' of a collective is a word"},
+           Wrong{"{collective: all_reduce}", ":5:18: error: a collective needs a 'tensor'"},
+           Wrong{"{collective: all_reduce, tensor: g, axs: x}",
+                 ":5:41: error: unknown key 'axs' in a collective; did you mean 'axis'?"},
+           Wrong{"{collective: all_reduce, tensor: g, axis: w}",
+                 ":5:47: error: tpu_v5e_4x4 has no axis 'w'"},
+           Wrong{"{collective: all_reduce, tensor: g, axis: [x, x]}", "error: axis 'x' twice"},
+           Wrong{"{collective: all_reduce, tensor: g, algorithm: rong}",
+                 ":5:52: error: no algorithm 'rong' for all_reduce: auto, torus, ring, "
+                 "bidirectional_ring, tree, direct; did you mean 'ring'?"},
+           Wrong{"{collective: all_gather, tensor: g}",
+                 ":5:18: error: all_gather in groups of 16 chips: 'g' has 20160 bytes"},
+           Wrong{"{collective: broadcast, tensor: g, root: 99}",
+                 ":5:18: error: root 99 of a group of 16 chips"},
+           Wrong{"{collective: broadcast, tensor: g, root: x1}",
+                 ":5:46: error: 'root' of a collective is a whole number"},
+       }) {
+    const auto r = xpusim("run '" +
+                          temporary("launch.yaml",
+                                    "schema: xpusim.workload/1\n"
+                                    "tensors:\n"
+                                    "  g: {dtype: f32, shape: [5040]}\n"
+                                    "launches:\n"
+                                    "  - " +
+                                        std::string(w.launch) + "\n") +
+                          "' --on tpu_v5e_4x4");
+    EXPECT_EQ(r.exit_code, 2) << w.launch;
+    EXPECT_THAT(r.err, HasSubstr(w.message)) << w.launch;
+    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << w.launch << r.err;
+  }
+}
+
+/// What `correlate` says of measured collectives: the summary, and the cases' errors by name.
+std::pair<json, std::map<std::string, double>> correlation(const std::string& cases) {
+  const std::string file = temporary("correlation.json", "");
+  const auto r = xpusim("correlate " + cases + " --json '" + file + "'");
+  EXPECT_EQ(r.exit_code, 0) << r.out << r.err;
+  const json j = json::parse(read_file(file));
+  std::map<std::string, double> errors;
+  for (const auto& c : j["cases"]) {
+    EXPECT_EQ(c["status"], "ok") << c["name"] << c["reason"];
+    errors[c["name"]] = c["error_pct"];
+  }
+  return {j["summary"], errors};
+}
+
+TEST(Collectives, ComeNearWhatNcclTakesOnH200s) {
+  const auto [summary, errors] = correlation("traces/h200/collective_cases.json");
+  EXPECT_LE(summary["mean_abs_error_pct"].get<double>(), 10);
+  EXPECT_LE(summary["worst_abs_error_pct"].get<double>(), 20) << summary["worst_case"];
+  EXPECT_GE(errors.size(), 40u);
+}
+
+TEST(Collectives, ComeNearWhatWasPublishedOfIci) {
+  const auto [summary, errors] = correlation("traces/tpu/collective_cases.json");
+  EXPECT_LE(summary["mean_abs_error_pct"].get<double>(), 15);
+  EXPECT_GE(errors.size(), 18u);
 }
 
 }  // namespace

@@ -120,8 +120,30 @@ TEST(Systems, TensorsThatCannotBeSharedAreNamed) {
 
 TEST(Systems, KernelsOfFamiliesThatCannotYetAreRefusedByName) {
   const auto r = xpusim("run workloads/triton/vector_add.yaml --values off --on h200_x2");
-  EXPECT_EQ(r.exit_code, 1);
+  EXPECT_EQ(r.exit_code, 2);
   EXPECT_THAT(r.err, HasSubstr("kernels do not run on several h200 together yet"));
+}
+
+TEST(Systems, AreAskedForKernelsAsTheirChipsAre) {
+  const auto check = xpusim("check workloads/pallas/ir/ring_all_gather_4.mlir --on tpu_v5e_4");
+  EXPECT_THAT(check.out, HasSubstr("tpu_v5e_4      runs it"));
+  const auto code = xpusim("explain workloads/pallas/ring_all_gather_4.yaml --on tpu_v5e_4");
+  EXPECT_EQ(code.exit_code, 0) << code.err;
+  EXPECT_THAT(code.out, HasSubstr("sync_wait_remote"));
+}
+
+/// Every figure that does not come from links is that of the chip alone.
+TEST(Systems, ASystemOfOneChipIsThatChip) {
+  const auto cycles = [](const std::string& on) {
+    const std::string file = temporary("report.json", "");
+    const auto r =
+        xpusim("run workloads/pallas/softmax.yaml --values off --json '" + file + "' --on " + on);
+    EXPECT_EQ(r.exit_code, 0) << r.err;
+    return json::parse(read_file(file))["launches"][0]["cycles"].get<double>();
+  };
+  EXPECT_EQ(cycles("tpu_v5e_4 --set system.network.torus.x=1 --set system.network.torus.y=1"),
+            cycles("tpu_v5e"));
+  EXPECT_EQ(cycles("tpu_v5e_4"), cycles("tpu_v5e")) << "chips that do not talk do not wait";
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ TEST(Topology, names_a_link_that_is_none) {
 TEST(Topology, refuses_more_chips_than_a_pod_has) {
   NetworkParams p;
   p.torus.x = 17;
-  EXPECT_NE(error_of(p).find("system.network.torus.x: 17 chips"), std::string::npos);
+  EXPECT_NE(error_of(p).find("network.torus.x: 17 chips"), std::string::npos);
 }
 
 TEST(Topology, refuses_a_ring_chunk_that_is_not_whole_slices) {
@@ -121,7 +121,7 @@ TEST(Topology, refuses_a_ring_chunk_that_is_not_whole_slices) {
 TEST(Topology, refuses_a_chunk_that_no_buffer_holds) {
   NetworkParams p;
   p.chunk = 1 << 20;
-  EXPECT_NE(error_of(p).find("system.network.chunk"), std::string::npos);
+  EXPECT_NE(error_of(p).find("network.chunk"), std::string::npos);
 }
 
 TEST(Topology, shares_a_chips_lanes_out_to_its_switches) {

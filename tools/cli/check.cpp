@@ -72,12 +72,13 @@ int check(const CheckOptions& options) {
       continue;
     }
     if (options.compiled) {
-      const auto& family = *machines->front().family;
+      const auto& family = machines->front().runs_kernels();
       code = std::max(code, print_compiled(std::move(*module), family, options.schedule));
       continue;
     }
     print(run::describe(*module));
-    for (const auto& m : *machines) print(run::describe_support(*module, *m.machine, *m.family));
+    for (const auto& m : *machines)
+      print(run::describe_support(*module, *m.machine, m.runs_kernels()));
   }
   return code;
 }

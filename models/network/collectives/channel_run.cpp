@@ -219,9 +219,11 @@ void ChannelRun::end_slice(std::uint32_t number) {
     engine::Message m;
     m.kind = Chip::kTaken;
     m.data = flow.sender;
-    const auto back = static_cast<Cycle>(fabric_.topology().kinds()[0].latency_ns * 1e-9 *
-                                         static_cast<double>(scheduler_.clock().hz()));
-    scheduler_.post(m, chips_[schedule_.transfers[in].src]->id, scheduler_.now() + 1 + back);
+    const Transfer& t = schedule_.transfers[in];
+    const Femto back =
+        scheduler_.clock().edge(scheduler_.now()) + fabric_.latency(fabric_.connect(t.dst, t.src));
+    scheduler_.post(m, chips_[t.src]->id,
+                    std::max(scheduler_.now() + 1, scheduler_.clock().cycle_at_or_after(back)));
     for (const std::uint32_t core_waiting : waiters_[in]) try_begin(core_waiting);
   }
   if (finished(core)) {

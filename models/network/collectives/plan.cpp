@@ -14,7 +14,7 @@ namespace {
 /// Schedules of more transfers are not made for the sake of a choice; those that go axis by axis
 /// are made of equal steps on every ring and are worth more.
 constexpr double kMostTransfers = 1e6;
-constexpr double kMostTorusTransfers = 8e6;
+constexpr double kMostTorusTransfers = 4e6;
 
 std::vector<std::size_t> all_axes(const Mesh& mesh) {
   std::vector<std::size_t> out;
@@ -112,38 +112,6 @@ bool fits(const std::string& algorithm, const Mesh& mesh) {
   return true;
 }
 
-Expected<void> check(const Topology& topology, const CollectiveRequest& request) {
-  for (const std::string& axis : request.axes) {
-    std::vector<std::string> known;
-    for (const Axis& a : topology.axes()) known.push_back(a.name);
-    if (!topology.axis(axis))
-      return fail({}, fmt::format("no axis '{}'{}", axis, did_you_mean(axis, known)));
-  }
-  const Mesh mesh(topology, request.axes);
-  const std::uint64_t n = mesh.group_size();
-  const bool blocks = request.op == Collective::kAllGather ||
-                      request.op == Collective::kReduceScatter ||
-                      request.op == Collective::kAllToAll;
-  if (request.bytes % request.element != 0 ||
-      (blocks && request.bytes % (n * request.element) != 0))
-    return fail({}, fmt::format("{} elements do not divide by the {} chips of a group",
-                                request.bytes / request.element, n));
-  if (request.root >= n)
-    return fail({}, fmt::format("root {} of a group of {} chips", request.root, n));
-  const auto known = algorithms(request.op);
-  if (request.algorithm != "auto" &&
-      std::find(known.begin(), known.end(), request.algorithm) == known.end())
-    return fail({}, fmt::format(
-                        "no algorithm '{}' for {}: auto{}{}", request.algorithm, name(request.op),
-                        [&] {
-                          std::string all;
-                          for (const auto& a : known) all += ", " + a;
-                          return all;
-                        }(),
-                        did_you_mean(request.algorithm, known)));
-  return {};
-}
-
 /// Makes the schedules of all algorithms and keeps the one with the least estimate; a problem if
 /// all of them have too many transfers.
 Expected<void> choose(const Topology& topology, const Mesh& mesh, const CollectiveRequest& request,
@@ -213,9 +181,43 @@ std::vector<std::string> algorithms(Collective op) {
   return {};
 }
 
+Expected<void> check_request(const Topology& topology, const CollectiveRequest& request) {
+  for (const std::string& axis : request.axes) {
+    std::vector<std::string> known;
+    for (const Axis& a : topology.axes()) known.push_back(a.name);
+    if (!topology.axis(axis))
+      return fail({}, fmt::format("no axis '{}'{}", axis, did_you_mean(axis, known)));
+    if (std::count(request.axes.begin(), request.axes.end(), axis) > 1)
+      return fail({}, fmt::format("axis '{}' twice", axis));
+  }
+  const Mesh mesh(topology, request.axes);
+  const std::uint64_t n = mesh.group_size();
+  const bool blocks = request.op == Collective::kAllGather ||
+                      request.op == Collective::kReduceScatter ||
+                      request.op == Collective::kAllToAll;
+  if (request.bytes % request.element != 0 ||
+      (blocks && request.bytes % (n * request.element) != 0))
+    return fail({}, fmt::format("{} elements do not divide by the {} chips of a group",
+                                request.bytes / request.element, n));
+  if (request.root >= n)
+    return fail({}, fmt::format("root {} of a group of {} chips", request.root, n));
+  const auto known = algorithms(request.op);
+  if (request.algorithm != "auto" &&
+      std::find(known.begin(), known.end(), request.algorithm) == known.end())
+    return fail({}, fmt::format(
+                        "no algorithm '{}' for {}: auto{}{}", request.algorithm, name(request.op),
+                        [&] {
+                          std::string all;
+                          for (const auto& a : known) all += ", " + a;
+                          return all;
+                        }(),
+                        did_you_mean(request.algorithm, known)));
+  return {};
+}
+
 Expected<CollectivePlan> plan_collective(const Topology& topology,
                                          const CollectiveRequest& request) {
-  if (auto ok = check(topology, request); !ok) return fail(ok.error());
+  if (auto ok = check_request(topology, request); !ok) return fail(ok.error());
   const Mesh mesh(topology, request.axes);
   CollectivePlan plan;
   plan.group = mesh.group_size();

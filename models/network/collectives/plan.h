@@ -50,8 +50,12 @@ const char* name(Collective op);
 /// Which algorithms an operation has.
 std::vector<std::string> algorithms(Collective op);
 
-/// An axis that is not there, an algorithm that does not fit, a size that does not divide: a
-/// problem.
+/// An axis that is not there or is there twice, an algorithm that the operation does not have, a
+/// size that does not divide: a problem. An algorithm that is named is taken, where "auto" would
+/// leave it out too.
+Expected<void> check_request(const Topology& topology, const CollectiveRequest& request);
+
+/// Fails as check_request does, and where "auto" finds none that is small enough.
 Expected<CollectivePlan> plan_collective(const Topology& topology,
                                          const CollectiveRequest& request);
 

@@ -7,41 +7,13 @@
 #include <memory>
 #include <optional>
 
+#include "models/network/wire_trace.h"
 #include "models/tpu/core/chip.h"
 #include "models/tpu/core/recorder.h"
 #include "sim/engine/system.h"
 
 namespace xpusim::tpu {
 namespace {
-
-/// The lanes of the first wires in a trace: a slice for each chunk that crosses.
-class WireTrace : public network::CrossingObserver {
- public:
-  WireTrace(trace::Sink& sink, const network::Topology& topology, RemoteTable& transfers,
-            std::uint64_t offset_fs)
-      : sink_(sink), transfers_(transfers), offset_fs_(offset_fs) {
-    const std::size_t most = std::min<std::size_t>(kMostLanes, topology.wires().size());
-    for (std::uint32_t w = 0; w < most; ++w) {
-      lanes_.push_back(sink.lane("network." + topology.wire_name(w)));
-    }
-  }
-
-  void crossed(std::uint32_t wire, std::uint64_t tag, engine::Femto begin,
-               engine::Femto end) override {
-    if (wire >= lanes_.size()) return;
-    const RemoteTransfer& t = transfers_.at(static_cast<std::uint32_t>(tag >> 32));
-    const std::string what =
-        fmt::format("{} {} to {}", t.what.copy ? "copy" : "signal", t.from, t.what.device);
-    sink_.slice(lanes_[wire], sink_.name(what), offset_fs_ + begin, offset_fs_ + end);
-  }
-
- private:
-  static constexpr std::size_t kMostLanes = 256;
-  trace::Sink& sink_;
-  RemoteTable& transfers_;
-  std::uint64_t offset_fs_;
-  std::vector<trace::LaneId> lanes_;
-};
 
 /// The chips of a launch, and the network between them.
 class System {
@@ -54,9 +26,9 @@ class System {
           std::make_unique<network::Fabric>("network", scheduler, joined->topology, joined->params);
       neighbours_.emplace(Neighbours{*fabric_, transfers_, *joined});
       if (options.trace) {
-        trace_ = std::make_unique<WireTrace>(*options.trace, joined->topology, transfers_,
-                                             options.trace_start_fs);
-        fabric_->observe(trace_.get());
+        trace_.emplace(*options.trace, joined->topology, options.trace_start_fs,
+                       [this](std::uint64_t tag) { return label(tag); });
+        fabric_->observe(&*trace_);
       }
     }
     const std::uint32_t devices = joined ? static_cast<std::uint32_t>(joined->chip_of.size()) : 1;
@@ -114,11 +86,17 @@ class System {
   }
 
  private:
+  /// A chunk between chips, for people.
+  std::string label(std::uint64_t tag) {
+    const RemoteTransfer& t = transfers_.at(static_cast<std::uint32_t>(tag >> 32));
+    return fmt::format("{} {} to {}", t.what.copy ? "copy" : "signal", t.from, t.what.device);
+  }
+
   engine::Scheduler& scheduler_;
   RemoteTable transfers_;
   std::unique_ptr<network::Fabric> fabric_;
   std::optional<Neighbours> neighbours_;
-  std::unique_ptr<WireTrace> trace_;
+  std::optional<network::WireTrace> trace_;
   std::vector<std::unique_ptr<Chip>> chips_;
 };
 

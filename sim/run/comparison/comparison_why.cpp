@@ -62,8 +62,9 @@ std::string peaks_text(const Comparison& c, const Rows& rows, std::size_t a, std
   if (of_a.empty() || of_b.empty()) return "";
   if (of_a != of_b)
     return fmt::format(" (by {}; that of {} is by {})", of_a, c.machines[b].name, of_b);
-  return fmt::format(" ({}: {} against {})", of_a, peak_text(c.machines[a].peaks, of_a),
-                     peak_text(c.machines[b].peaks, of_b));
+  const std::string peak = peak_text(c.machines[a].peaks, of_a);
+  if (peak.empty()) return fmt::format(" (both by {})", of_a);
+  return fmt::format(" ({}: {} against {})", of_a, peak, peak_text(c.machines[b].peaks, of_b));
 }
 
 /// "; tpu_v6e loses 36 % of its cycles: waits for ...": the reason that costs a machine most over
