@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "models/network/collectives/mesh.h"
+#include "models/system/apart.h"
 #include "models/system/collective_run.h"
 #include "models/system/device_order.h"
 #include "sim/run/cost.h"
@@ -60,14 +61,50 @@ Expected<run::LaunchReport> Machine::launch(const exec::Launch& launch, exec::De
 Expected<run::LaunchReport> Machine::launch_on_all(const exec::Launch& launch,
                                                    std::span<exec::DeviceMemory* const> memories,
                                                    const run::LaunchOptions& options) {
+  if (!talks(*launch.module)) return launch_apart(launch, memories, options);
   return chip_.machine->launch_joined(
       launch, memories, {*topology_, params_.network, device_order(*topology_, params_.order)},
       options);
 }
 
+bool Machine::chips_differ(const exec::Launch& launch) const {
+  return !talks(*launch.module) && follows_data(*launch.module);
+}
+
+Expected<run::Machine*> Machine::machine_of(std::uint32_t chip) {
+  if (chip == 0) return chip_.machine.get();
+  while (others_.size() < chip) {
+    auto other = run::load_machine(params_.chip, {});
+    if (!other) return fail(other.error());
+    others_.push_back(std::move(*other));
+  }
+  return others_[chip - 1].machine.get();
+}
+
+Expected<run::LaunchReport> Machine::launch_apart(const exec::Launch& launch,
+                                                  std::span<exec::DeviceMemory* const> memories,
+                                                  const run::LaunchOptions& options) {
+  const bool alike = !options.values && !options.every_chip && !chips_differ(launch);
+  std::vector<run::LaunchReport> apart;
+  for (std::uint32_t chip = 0; chip < (alike ? 1 : memories.size()); ++chip) {
+    auto machine = machine_of(chip);
+    if (!machine) return fail(machine.error());
+    run::LaunchOptions own = options;
+    if (chip > 0) {
+      own.trace = nullptr;
+      own.listing = run::Listing::kNone;
+    }
+    auto done = (*machine)->launch(launch, *memories[chip], own);
+    if (!done) return done;
+    apart.push_back(std::move(*done));
+  }
+  return together(apart, chips(), chip_.family->name);
+}
+
 std::vector<std::string> Machine::unsupported(const kernel::Module& module) const {
-  if (!chip_.family->joins)
-    return {fmt::format("kernels do not run on several {} together yet", chip_.machine->name())};
+  if (talks(module) && !chip_.family->joins)
+    return {fmt::format("kernels that talk to other chips do not run on {} yet",
+                        chip_.machine->name())};
   return chip_.machine->unsupported(module);
 }
 

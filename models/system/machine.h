@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "models/network/collectives/plan.h"
 #include "models/system/params.h"
@@ -11,11 +12,14 @@
 
 namespace xpusim::system {
 
-/// Several chips that run kernels together, and collectives over their network. A kernel runs on
-/// all chips at once, as their family's machine simulates it (launch_joined). Each collective is a
+/// Several chips that run kernels together, and collectives over their network. A kernel whose
+/// chips talk to each other runs on all of them in one simulation, as their family's machine does
+/// it (launch_joined); others run on each chip alone, and where no values are asked for and nothing
+/// follows what memory holds, all chips do the same and one is simulated. Each collective is a
 /// schedule of transfers on the chips' DMA engines (or copying cores), on a network that is empty
-/// when it starts. All chips start it at the same time. A chip gives its memory's bandwidth and
-/// size; its cores, caches and kernels have no part in it.
+/// when it starts. All chips start a launch at the same time, when all are through with the one
+/// before. Of a chip, a collective knows its memory's bandwidth and size; its cores and caches have
+/// no part in it.
 class Machine : public run::Machine {
  public:
   Machine(std::string name, const SystemParams& params, run::LoadedMachine chip,
@@ -37,13 +41,20 @@ class Machine : public run::Machine {
   run::Peaks peaks() const override;
   const std::string& name() const override { return name_; }
   std::vector<std::string> unsupported(const kernel::Module& module) const override;
+  bool chips_differ(const exec::Launch& launch) const override;
 
  private:
+  /// The machine of a chip: each has caches of its own.
+  Expected<run::Machine*> machine_of(std::uint32_t chip);
+  Expected<run::LaunchReport> launch_apart(const exec::Launch& launch,
+                                           std::span<exec::DeviceMemory* const> memories,
+                                           const run::LaunchOptions& options);
   Expected<network::CollectiveRequest> request(const run::CollectiveLaunch& launch) const;
 
   std::string name_;
   SystemParams params_;
   run::LoadedMachine chip_;
+  std::vector<run::LoadedMachine> others_;  ///< of chips from 1 on, as they are needed
   std::unique_ptr<network::Topology> topology_;
   std::optional<double> chip_dollars_;  ///< an hour; absent: as the chip's own file says
 };

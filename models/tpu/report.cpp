@@ -19,8 +19,17 @@ std::uint64_t sum(const PreparedLaunch& ready, F&& of) {
   return n;
 }
 
+/// Those of the chip that took longest.
 void add_counters(run::LaunchReport& report, const PreparedLaunch& ready,
-                  const SimulationResult& r) {
+                  const SimulationResult& result) {
+  const auto longest =
+      std::max_element(result.chips.begin(), result.chips.end(),
+                       [](const auto& a, const auto& b) { return a.cycles < b.cycles; });
+  const ChipResult& r = *longest;
+  const auto device = static_cast<std::uint32_t>(longest - result.chips.begin());
+  const auto own = [&](auto of) {
+    return sum(ready, [&](const auto& core) { return core.device == device ? of(core) : 0; });
+  };
   const auto add = [&](const char* name, std::uint64_t value) {
     report.counters.emplace_back(name, static_cast<double>(value));
   };
@@ -37,12 +46,11 @@ void add_counters(run::LaunchReport& report, const PreparedLaunch& ready,
   add("dma_bytes", r.dma_read_bytes + r.dma_write_bytes);
   add("dma_requests", r.dma_requests);
   add("dma_busy_cycles", r.dma_busy_cycles);
-  add("grid_steps", sum(ready, [](const auto& core) { return core.windows->steps(); }));
-  add("window_fetches", sum(ready, [](const auto& core) { return core.windows->fetches(); }));
+  add("grid_steps", own([](const auto& core) { return core.windows->steps(); }));
+  add("window_fetches", own([](const auto& core) { return core.windows->fetches(); }));
   add("window_fetches_skipped",
-      sum(ready, [](const auto& core) { return core.windows->skipped_fetches(); }));
-  add("window_write_backs",
-      sum(ready, [](const auto& core) { return core.windows->write_backs(); }));
+      own([](const auto& core) { return core.windows->skipped_fetches(); }));
+  add("window_write_backs", own([](const auto& core) { return core.windows->write_backs(); }));
   add("vmem_bytes", static_cast<std::uint64_t>(ready.program.vmem_bytes()));
   add("dram_activates", r.hbm.activates);
   add("dram_row_hits", r.hbm.row_hits);

@@ -19,8 +19,6 @@ Expected<std::vector<exec::Launch>> bind_kernel(const Workload& workload, Launch
   Diagnostics problems;
   std::vector<exec::Launch> out;
   if ((*module)->form == kernel::Form::kStableHlo) {
-    if (machine.chips() > 1)
-      return fail(spec.kernel_place(), "a StableHLO module runs on one chip only, not on a system");
     auto launches = bind_stablehlo(spec, **module, family, memory);
     if (!launches) return fail(launches.error());
     out = std::move(*launches);

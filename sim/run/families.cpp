@@ -27,7 +27,7 @@ Expected<LaunchReport> Machine::launch_joined(const exec::Launch& launch,
                                               std::span<exec::DeviceMemory* const>,
                                               const Interconnect&, const LaunchOptions&) {
   return fail(launch.function->op->line(),
-              fmt::format("kernels do not run on several {} together yet", name()));
+              fmt::format("kernels that talk to other chips do not run on {} yet", name()));
 }
 
 void register_family(Family family) { registry().push_back(std::move(family)); }

@@ -87,6 +87,7 @@ struct LaunchReport {
   std::vector<PartUse> memory;               ///< empty: not told
   std::optional<NetworkUse> network;         ///< of a launch on several chips
   std::vector<ChipEntry> chips;              ///< of a kernel on several chips
+  std::uint32_t simulated_chips = 0;         ///< of these: fewer where all do the same; 0: all
   std::vector<EnergyEntry> energy;           ///< empty: the machine has no energy model
   std::vector<std::string> notes;            ///< what was not modelled, by name
   std::uint64_t simulated_instructions = 0;  ///< warp instructions, bundles
@@ -126,6 +127,7 @@ struct LaunchOptions {
   std::uint64_t trace_start_fs = 0;  ///< where this launch begins in the trace
   std::optional<RecordRequest> record;
   Listing listing = Listing::kNone;  ///< of what the launch was compiled to, and how it ran
+  bool every_chip = false;           ///< simulate each chip of a system, even where all do the same
 };
 
 struct Family;
@@ -158,9 +160,12 @@ class Machine {
   virtual Expected<LaunchReport> collective(const CollectiveLaunch& launch,
                                             std::span<exec::DeviceMemory* const> memories,
                                             const LaunchOptions& options);
+  /// Whether chips that run a launch each alone may do so in different ways: it follows what their
+  /// memories hold.
+  virtual bool chips_differ(const exec::Launch&) const { return false; }
   /// Runs one launch of a kernel on all chips at once: the same kernel and arguments on each, with
-  /// `memories` of their own, in which the tensors lie at the same addresses. For systems; a chip
-  /// runs it alone.
+  /// `memories` of their own, in which the tensors lie at the same addresses. Without values, chips
+  /// that do the same are simulated once. For systems; a chip runs it alone.
   virtual Expected<LaunchReport> launch_on_all(const exec::Launch& launch,
                                                std::span<exec::DeviceMemory* const> memories,
                                                const LaunchOptions& options) {

@@ -148,7 +148,10 @@ Json launch_json(const Report& report, const LaunchResult& l) {
   j["memory"] = Json::object();
   for (const auto& p : r.memory) j["memory"][p.part] = {{"mean", p.mean}, {"busiest", p.busiest}};
   if (r.network) j["network"] = network_json(r.network);
-  if (!r.chips.empty()) j["chips"] = chips_json(r.chips);
+  if (!r.chips.empty()) {
+    j["chips"] = chips_json(r.chips);
+    j["simulated_chips"] = r.simulated_chips ? r.simulated_chips : r.chips.size();
+  }
   j["lines"] = Json::array();
   for (const auto& e : r.lines)
     j["lines"].push_back({{"line", line_json(e.line)},

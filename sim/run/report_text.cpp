@@ -142,6 +142,12 @@ void network_text(std::string& out, const LaunchReport& r) {
 
 /// What the chips of a kernel said to each other, and how long they only waited for that.
 void chips_text(std::string& out, const LaunchReport& r) {
+  if (!r.network) {
+    const bool alike = r.simulated_chips == 1 && r.chips.size() > 1;
+    return row(out, "chips",
+               fmt::format("{}, each alone{}", r.chips.size(),
+                           alike ? "; all do the same, so one was simulated" : ""));
+  }
   double exposed = 0;
   std::uint64_t copies = 0, signals = 0;
   for (const ChipEntry& c : r.chips) {
@@ -262,9 +268,15 @@ std::string to_text(const Report& report) {
     launch_text(out, report, l);
   }
   if (report.launches.size() > 1) {
-    double ns = 0;
-    for (const auto& l : report.launches) ns += l.machine.duration_ns;
-    out += fmt::format("\n{} launches, {} together\n", report.launches.size(), si(ns * 1e-9, "s"));
+    double ns = 0, collectives = 0;
+    for (const auto& l : report.launches) {
+      ns += l.machine.duration_ns;
+      if (l.machine.network && l.machine.chips.empty()) collectives += l.machine.duration_ns;
+    }
+    out += fmt::format("\n{} launches, {} together{}\n", report.launches.size(), si(ns * 1e-9, "s"),
+                       collectives > 0 && collectives < ns
+                           ? fmt::format(", {} of it collectives", percent(collectives, ns))
+                           : "");
   }
   for (const auto& c : report.checks) {
     row(out, "check",

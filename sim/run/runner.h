@@ -28,6 +28,7 @@ struct RunSettings {
   Listing listing = Listing::kNone;  ///< LaunchOptions::listing, of every launch
   std::vector<Dump> dumps;           ///< tensors to write to files after the run
   int loop = 1;                      ///< reported rounds of the whole list, back to back
+  bool every_chip = false;           ///< LaunchOptions::every_chip
 };
 
 /// A machine made from its configuration.

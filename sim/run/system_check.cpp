@@ -56,14 +56,17 @@ class Evaluator {
     return out;
   }
 
-  /// The one collective of this name in the workload: its axes, root and shift. Where kernels do it
-  /// themselves there is none: then all chips take part.
+  /// The collectives of this name in the workload: their axes, root and shift, which have to be the
+  /// same. Where kernels do it themselves there is none: then all chips take part.
   Expected<CollectiveSpec> spec_of(const Expression& e) const {
     const CollectiveSpec* found = nullptr;
     for (const LaunchSpec& l : workload_.launches) {
       if (!l.collective || l.collective->op != e.name) continue;
-      if (found) return fail(e.where, fmt::format("which {}? The launches have several", e.name));
-      found = &*l.collective;
+      const CollectiveSpec& c = *l.collective;
+      if (found && (c.axes != found->axes || c.root != found->root || c.shift != found->shift))
+        return fail(e.where,
+                    fmt::format("which {}? The launches have several that differ", e.name));
+      found = &c;
     }
     if (found) return *found;
     CollectiveSpec done_by_kernels;

@@ -118,10 +118,38 @@ TEST(Systems, TensorsThatCannotBeSharedAreNamed) {
   EXPECT_EQ(fine.exit_code, 0) << fine.err;
 }
 
-TEST(Systems, KernelsOfFamiliesThatCannotYetAreRefusedByName) {
+TEST(Systems, GpusRunAKernelEachAlone) {
   const auto r = xpusim("run workloads/triton/vector_add.yaml --values off --on h200_x2");
-  EXPECT_EQ(r.exit_code, 2);
-  EXPECT_THAT(r.err, HasSubstr("kernels do not run on several h200 together yet"));
+  EXPECT_EQ(r.exit_code, 0) << r.err;
+  EXPECT_THAT(r.out, HasSubstr("2, each alone; all do the same, so one was simulated"));
+  const auto values = xpusim("run workloads/triton/softmax.yaml --on h200_x2");
+  EXPECT_EQ(values.exit_code, 0) << values.err;
+  EXPECT_THAT(values.out, HasSubstr("2, each alone\n"));
+  EXPECT_THAT(values.out, HasSubstr(": right"));
+}
+
+/// A layer's kernels and collectives, one after another.
+TEST(Systems, ATransformerLayerOnEightChipsHasRightValues) {
+  for (const char* job :
+       {"layer_on_8_gpus.yaml --on dgx_h200", "layer_on_8_tpus.yaml --on tpu_v5e_8"}) {
+    const auto r = xpusim("run workloads/models/" + std::string(job));
+    EXPECT_EQ(r.exit_code, 0) << job << r.out << r.err;
+    EXPECT_THAT(r.out, HasSubstr(": right")) << job;
+    EXPECT_THAT(r.out, HasSubstr("of it collectives")) << job;
+  }
+}
+
+TEST(Systems, AWholePodRunsALayer) {
+  const std::string file = temporary("report.json", "");
+  const auto r = xpusim(
+      "run workloads/models/layer_on_pod.yaml --on tpu_v5e_pod --values off --json '" + file + "'");
+  ASSERT_EQ(r.exit_code, 0) << r.err;
+  for (const auto& launch : json::parse(read_file(file))["launches"]) {
+    if (!launch.contains("chips")) continue;
+    EXPECT_EQ(launch["chips"].size(), 256u);
+    EXPECT_EQ(launch["simulated_chips"], 1);
+    EXPECT_LT(launch["host"]["peak_rss_mb"].get<double>(), 4000);
+  }
 }
 
 TEST(Systems, AreAskedForKernelsAsTheirChipsAre) {

@@ -15,6 +15,8 @@ namespace {
 /// are made of equal steps on every ring and are worth more.
 constexpr double kMostTransfers = 1e6;
 constexpr double kMostTorusTransfers = 4e6;
+/// Estimates that differ by less are alike: the algorithm that is listed first is taken.
+constexpr double kAlike = 0.02;
 
 std::vector<std::size_t> all_axes(const Mesh& mesh) {
   std::vector<std::size_t> out;
@@ -131,7 +133,7 @@ Expected<void> choose(const Topology& topology, const Mesh& mesh, const Collecti
         estimate_seconds(topology, schedule, request.chunk, request.step_seconds);
     plan.reason +=
         fmt::format("{}{} {:.4g} us", plan.reason.empty() ? "" : ", ", algorithm, seconds * 1e6);
-    if (!plan.algorithm.empty() && seconds >= least) continue;
+    if (!plan.algorithm.empty() && seconds >= least * (1 - kAlike)) continue;
     least = seconds;
     plan.algorithm = algorithm;
     plan.schedule = std::move(schedule);
