@@ -32,8 +32,8 @@ void integer(const Node& launch, const char* key, std::int64_t& out, Diagnostics
 }  // namespace
 
 CollectiveSpec read_collective(const Node& launch, Diagnostics& problems) {
-  static const std::vector<std::string> kKeys = {"collective", "tensor", "output", "axis",
-                                                 "algorithm",  "root",   "shift"};
+  static const std::vector<std::string> kKeys = {
+      "collective", "tensor", "output", "axis", "algorithm", "root", "shift", "name", "after"};
   check_keys(launch, kKeys, "a collective", problems);
   CollectiveSpec spec;
   spec.where = launch.find("collective")->origin;

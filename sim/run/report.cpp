@@ -131,6 +131,7 @@ Json launch_json(const Report& report, const LaunchResult& l) {
   Json j;
   j["name"] = r.name;
   j["cycles"] = r.cycles;
+  j["start_ns"] = l.start_ns;
   j["duration_ns"] = r.duration_ns;
   j["clock_mhz"] = r.clock_mhz;
   j["clock_reason"] = r.clock_reason.empty() ? Json(nullptr) : Json(r.clock_reason);
@@ -191,6 +192,21 @@ bool is_useful(const std::string& reason) { return reason == "issued" || reason 
 
 }  // namespace
 
+double elapsed_ns(const Report& report) {
+  double end = 0;
+  for (const auto& l : report.launches) end = std::max(end, l.start_ns + l.machine.duration_ns);
+  return end;
+}
+
+Communication communication(const Report& report) {
+  Communication c;
+  double kernels = 0;  // one at a time, and something always runs
+  for (const auto& l : report.launches)
+    (l.machine.network && l.machine.chips.empty() ? c.all_ns : kernels) += l.machine.duration_ns;
+  if (c.all_ns > 0) c.exposed_ns = elapsed_ns(report) - kernels;
+  return c;
+}
+
 double total_energy(const LaunchReport& r) {
   double uj = 0;
   for (const auto& e : r.energy) uj += e.microjoules;
@@ -240,12 +256,12 @@ Json to_json(const Report& report) {
   j["config"] = config_json(report.config);
   add_defaults(j["config"], report.parameters);
   j["launches"] = Json::array();
-  double cycles = 0, ns = 0, flops = 0, uj = 0, wall = 0;
+  const double ns = elapsed_ns(report);
+  double cycles = 0, flops = 0, uj = 0, wall = 0;
   bool has_energy = !report.launches.empty();
   for (const auto& l : report.launches) {
     j["launches"].push_back(launch_json(report, l));
     cycles += static_cast<double>(l.machine.cycles);
-    ns += l.machine.duration_ns;
     flops += l.machine.flops;
     uj += total_energy(l.machine);
     wall += l.host.wall_s;
@@ -256,6 +272,8 @@ Json to_json(const Report& report) {
   total["cost_usd"] = report.peaks.dollars_per_hour
                           ? Json(*report.peaks.dollars_per_hour / 3600 * ns * 1e-9)
                           : Json(nullptr);
+  if (const Communication c = communication(report); c.all_ns > 0)
+    total["communication"] = {{"duration_ns", c.all_ns}, {"exposed_ns", c.exposed_ns}};
   total["wall_s"] = wall;
   j["total"] = std::move(total);
   return j;

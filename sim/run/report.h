@@ -50,6 +50,7 @@ struct ExpectedError {
 
 struct LaunchResult {
   LaunchReport machine;
+  double start_ns = 0;                      ///< when it began; the first at 0
   std::map<std::string, double> bound;      ///< name -> ns; empty without a bound machine
   std::vector<Bottleneck> bottlenecks;      ///< the top three
   std::vector<std::string> never_compared;  ///< ops of the kernel that no compared kernel has
@@ -73,6 +74,13 @@ struct Report {
 
 /// In microjoules; 0 if the machine has no energy model.
 double total_energy(const LaunchReport& report);
+/// From the begin of the first launch to the end of the last.
+double elapsed_ns(const Report& report);
+/// Of that, the time of collectives, and that in which nothing but them ran.
+struct Communication {
+  double all_ns = 0, exposed_ns = 0;
+};
+Communication communication(const Report& report);
 
 /// The FLOP/s that this launch could reach: of the matrix units if it has dots, else of the vector
 /// units.

@@ -259,6 +259,19 @@ void trust_text(std::string& out, const Report& report) {
   for (const auto& line : outside(report, e)) row(out, "", line);
 }
 
+/// How much of the time only collectives ran, where kernels did too.
+std::string communication_text(const Report& report) {
+  const Communication c = communication(report);
+  const double all = elapsed_ns(report);
+  if (c.all_ns <= 0 || c.exposed_ns >= all) return "";
+  std::string out = fmt::format(", {} of it only collectives", percent(c.exposed_ns, all));
+  const double beside = c.all_ns - c.exposed_ns;
+  if (beside > 1e-6 * c.all_ns)
+    out += fmt::format(" ({} of their {} run beside kernels)", si(beside * 1e-9, "s"),
+                       si(c.all_ns * 1e-9, "s"));
+  return out;
+}
+
 }  // namespace
 
 std::string to_text(const Report& report) {
@@ -268,15 +281,8 @@ std::string to_text(const Report& report) {
     launch_text(out, report, l);
   }
   if (report.launches.size() > 1) {
-    double ns = 0, collectives = 0;
-    for (const auto& l : report.launches) {
-      ns += l.machine.duration_ns;
-      if (l.machine.network && l.machine.chips.empty()) collectives += l.machine.duration_ns;
-    }
-    out += fmt::format("\n{} launches, {} together{}\n", report.launches.size(), si(ns * 1e-9, "s"),
-                       collectives > 0 && collectives < ns
-                           ? fmt::format(", {} of it collectives", percent(collectives, ns))
-                           : "");
+    out += fmt::format("\n{} launches, {} together{}\n", report.launches.size(),
+                       si(elapsed_ns(report) * 1e-9, "s"), communication_text(report));
   }
   for (const auto& c : report.checks) {
     row(out, "check",

@@ -9,6 +9,7 @@
 
 #include "sim/run/bind.h"
 #include "sim/run/bind_kernel.h"
+#include "sim/run/launch_order.h"
 #include "sim/run/system_check.h"
 
 namespace xpusim::run {
@@ -41,6 +42,7 @@ class SystemRun {
  private:
   /// A launch of a kernel, or a collective.
   struct Step {
+    std::size_t number = 0;  ///< in the file
     std::optional<exec::Launch> kernel;
     CollectiveLaunch collective;
   };
@@ -52,11 +54,11 @@ class SystemRun {
                                      [](const LaunchSpec& l) { return !l.collective; });
     if (settings_.values || kernels)
       if (auto ok = allocate(); !ok) return ok;
-    for (const LaunchSpec& spec : workload_.launches) {
-      if (spec.collective)
-        bind_collective(*spec.collective, problems);
+    for (std::size_t n = 0; n < workload_.launches.size(); ++n) {
+      if (workload_.launches[n].collective)
+        bind_collective(n, problems);
       else
-        bind_kernels(spec, problems);
+        bind_kernels(n, problems);
     }
     if (!settings_.dumps.empty())
       problems.error({"--dump", 0, 0}, "of one chip only, not of a system");
@@ -73,14 +75,14 @@ class SystemRun {
     return {};
   }
 
-  void bind_kernels(const LaunchSpec& spec, Diagnostics& problems) {
-    auto launches = bind_kernel(workload_, spec, *machine_.machine, machine_.runs_kernels(),
-                                settings_, *memories_.front());
+  void bind_kernels(std::size_t number, Diagnostics& problems) {
+    auto launches = bind_kernel(workload_, workload_.launches[number], *machine_.machine,
+                                machine_.runs_kernels(), settings_, *memories_.front());
     if (!launches) return problems.append(launches.error());
     share_allocations(problems);
     for (exec::Launch& launch : *launches) {
       every_chip_ |= machine_.machine->chips_differ(launch);
-      steps_.push_back({std::move(launch), {}});
+      steps_.push_back({number, std::move(launch), {}});
     }
   }
 
@@ -95,7 +97,8 @@ class SystemRun {
       }
   }
 
-  void bind_collective(const CollectiveSpec& spec, Diagnostics& problems) {
+  void bind_collective(std::size_t number, Diagnostics& problems) {
+    const CollectiveSpec& spec = *workload_.launches[number].collective;
     CollectiveLaunch launch;
     launch.spec = spec;
     launch.in_bytes = bytes_of(launch.spec.tensor, launch, problems);
@@ -104,7 +107,7 @@ class SystemRun {
     if (launch.in_bytes > 0 && launch.out_bytes > 0)
       if (auto fits = machine_.machine->accepts_collective(launch); !fits)
         problems.append(fits.error());
-    steps_.push_back({std::nullopt, std::move(launch)});
+    steps_.push_back({number, std::nullopt, std::move(launch)});
   }
 
   std::uint64_t bytes_of(const std::string& tensor, CollectiveLaunch& launch,
@@ -159,11 +162,12 @@ class SystemRun {
     options.listing = settings_.listing;
     options.every_chip = every_chip_;
     options.trace = reported ? sink_.get() : nullptr;
-    options.trace_start_fs = trace_fs_;
     const std::span<exec::DeviceMemory* const> held(memories_);
     for (const Step& step : steps_) {
       const auto start = std::chrono::steady_clock::now();
       options.warm_caches = warm_;
+      const double begin = timeline_.begin(step.number);
+      options.trace_start_fs = static_cast<std::uint64_t>(begin * 1e6);
       auto done = step.kernel
                       ? machine_.machine->launch_on_all(*step.kernel, held, options)
                       : machine_.machine->collective(
@@ -175,12 +179,13 @@ class SystemRun {
       const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
       warm_ = true;
       if (!reported) continue;
-      options.trace_start_fs += static_cast<std::uint64_t>(done->duration_ns * 1e6);
+      timeline_.end(step.number, begin + done->duration_ns);
       report_.launches.push_back(
           step.kernel ? result_of(*step.kernel, std::move(*done), wall.count(), report_)
                       : collective_result(step.collective, std::move(*done), wall.count()));
+      report_.launches.back().start_ns = begin;
     }
-    trace_fs_ = options.trace_start_fs;
+    timeline_.next_round();
     return true;
   }
 
@@ -204,7 +209,7 @@ class SystemRun {
   std::vector<exec::DeviceMemory*> memories_;
   SystemChecker checker_;
   std::unique_ptr<trace::Sink> sink_;
-  std::uint64_t trace_fs_ = 0;
+  Timeline timeline_{workload_.launches};
   bool warm_ = false;        ///< something has run: caches keep what it left
   bool every_chip_ = false;  ///< chips differ, in some launch at least, so their caches may
 };

@@ -131,6 +131,10 @@ class WorkloadRun {
 
   void add(const exec::Launch& launch, LaunchReport done, double wall_s) {
     LaunchResult result = result_of(launch, std::move(done), wall_s, report_);
+    if (!report_.launches.empty()) {
+      const LaunchResult& last = report_.launches.back();
+      result.start_ns = last.start_ns + last.machine.duration_ns;
+    }
     options_.trace_start_fs += static_cast<std::uint64_t>(result.machine.duration_ns * 1e6);
     report_.launches.push_back(std::move(result));
   }

@@ -41,10 +41,10 @@ Figure one_clock(const Report& report) {
 }
 
 RowFigures figures_of(const Report& report) {
-  double ns = 0, cycles = 0, flops = 0, bytes = 0, uj = 0, bound = 0;
+  const double ns = elapsed_ns(report);
+  double cycles = 0, flops = 0, bytes = 0, uj = 0, bound = 0;
   bool has_energy = true, has_bound = true;
   for (const auto& l : report.launches) {
-    ns += l.machine.duration_ns;
     cycles += static_cast<double>(l.machine.cycles);
     flops += l.machine.flops;
     bytes += l.machine.hbm_read_bytes + l.machine.hbm_write_bytes;

@@ -45,6 +45,9 @@ struct ArgSpec {
 };
 
 struct LaunchSpec {
+  std::string label;  ///< by which others name it; "": none
+  /// Launches before it, by number, that it waits for; absent: the one before it.
+  std::optional<std::vector<std::size_t>> after;
   std::optional<CollectiveSpec> collective;  ///< instead of a kernel and all that follows
   /// Kernel by machine family ("gpu", "tpu"); "" is the kernel for every family.
   std::map<std::string, std::string> kernel;

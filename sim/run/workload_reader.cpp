@@ -8,6 +8,7 @@
 #include "sim/run/collective_reader.h"
 #include "sim/run/file_parts.h"
 #include "sim/run/launch_choices.h"
+#include "sim/run/launch_order.h"
 #include "sim/run/machine.h"
 #include "sim/run/npy.h"
 #include "sim/run/workload.h"
@@ -59,6 +60,7 @@ class Reader {
       problems_.error(l ? l->origin : root.origin,
                       "expected 'launches:', a list with at least one");
     }
+    if (!problems_.has_errors()) check_order(out_.launches, problems_);
     check_choices(root, out_, problems_);
     if (const Node* e = map_at(root, "expect")) {
       for (const auto& [key, node] : e->entries) expect(key, node);
@@ -195,11 +197,12 @@ class Reader {
   }
 
   void launch(const Node& node) {
-    static const std::vector<std::string> kKeys = {"kernel", "grid",      "constexprs",
-                                                   "args",   "num_warps", "num_stages"};
+    static const std::vector<std::string> kKeys = {
+        "kernel", "grid", "constexprs", "args", "num_warps", "num_stages", "name", "after"};
     LaunchSpec l;
     l.where = node.origin;
     if (node.kind != Node::Kind::kMap) return problems_.error(node.origin, "a launch is a map");
+    read_order(node, out_.launches, l, problems_);
     if (node.find("collective")) {
       l.collective = read_collective(node, problems_);
       out_.launches.push_back(std::move(l));
