@@ -40,7 +40,11 @@ Machine::Machine(std::string name, const SystemParams& params, run::LoadedMachin
       params_(params),
       chip_(std::move(chip)),
       topology_(std::move(topology)),
-      chip_dollars_(chip_dollars) {}
+      chip_of_(device_order(*topology_, params_.order)),
+      device_of_(chip_of_.size()),
+      chip_dollars_(chip_dollars) {
+  for (std::uint32_t d = 0; d < chip_of_.size(); ++d) device_of_[chip_of_[d]] = d;
+}
 
 run::Peaks Machine::peaks() const {
   run::Peaks all = chip_.machine->peaks();
@@ -62,9 +66,8 @@ Expected<run::LaunchReport> Machine::launch_on_all(const exec::Launch& launch,
                                                    std::span<exec::DeviceMemory* const> memories,
                                                    const run::LaunchOptions& options) {
   if (!talks(*launch.module)) return launch_apart(launch, memories, options);
-  return chip_.machine->launch_joined(
-      launch, memories, {*topology_, params_.network, device_order(*topology_, params_.order)},
-      options);
+  return chip_.machine->launch_joined(launch, memories, {*topology_, params_.network, chip_of_},
+                                      options);
 }
 
 bool Machine::chips_differ(const exec::Launch& launch) const {
@@ -110,7 +113,10 @@ std::vector<std::string> Machine::unsupported(const kernel::Module& module) cons
 
 std::vector<std::vector<std::uint32_t>> Machine::groups(
     const std::vector<std::string>& axes) const {
-  return network::Mesh(*topology_, axes).groups();
+  std::vector<network::Group> groups = network::Mesh(*topology_, axes).groups();
+  for (network::Group& group : groups)
+    for (std::uint32_t& member : group) member = device_of_[member];
+  return groups;
 }
 
 Expected<network::CollectiveRequest> Machine::request(const run::CollectiveLaunch& launch) const {
@@ -163,9 +169,12 @@ Expected<run::LaunchReport> Machine::collective(const run::CollectiveLaunch& lau
   if (!plan) return fail(placed_at(plan.error(), launch.spec.algorithm_where));
   CollectiveRun one(*topology_, params_.network, chip_.machine->peaks().hbm_bytes_per_s, launch,
                     *wanted, *plan);
-  if (!memories.empty())
-    if (auto ok = one.load(memories); !ok) return fail(ok.error());
-  return one.simulate(memories, options);
+  std::vector<exec::DeviceMemory*> by_chip;
+  for (std::size_t chip = 0; chip < memories.size(); ++chip)
+    by_chip.push_back(memories[device_of_[chip]]);
+  if (!by_chip.empty())
+    if (auto ok = one.load(by_chip); !ok) return fail(ok.error());
+  return one.simulate(by_chip, options);
 }
 
 namespace {

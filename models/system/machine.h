@@ -56,6 +56,8 @@ class Machine : public run::Machine {
   run::LoadedMachine chip_;
   std::vector<run::LoadedMachine> others_;  ///< of chips from 1 on, as they are needed
   std::unique_ptr<network::Topology> topology_;
+  std::vector<std::uint32_t> chip_of_,
+      device_of_;                       ///< of a device id the topology's chip, and back
   std::optional<double> chip_dollars_;  ///< an hour; absent: as the chip's own file says
 };
 

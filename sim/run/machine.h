@@ -150,7 +150,7 @@ class Machine {
   virtual Expected<void> accepts(const exec::Launch&, exec::DeviceMemory&) const { return {}; }
   /// Chips that run together, each with its own memory; they are numbered by device id.
   virtual std::uint32_t chips() const { return 1; }
-  /// The chips that differ in these axes of the mesh only (empty: all axes), by position.
+  /// The devices that differ in these axes of the mesh only (empty: all axes), by position.
   virtual std::vector<std::vector<std::uint32_t>> groups(const std::vector<std::string>&) const {
     return {{0}};
   }

@@ -131,6 +131,7 @@ Json launch_json(const Report& report, const LaunchResult& l) {
   Json j;
   j["name"] = r.name;
   j["cycles"] = r.cycles;
+  if (!l.label.empty()) j["label"] = l.label;
   j["start_ns"] = l.start_ns;
   j["duration_ns"] = r.duration_ns;
   j["clock_mhz"] = r.clock_mhz;

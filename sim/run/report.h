@@ -50,6 +50,7 @@ struct ExpectedError {
 
 struct LaunchResult {
   LaunchReport machine;
+  std::string label;                        ///< its name in the launch file; "": none
   double start_ns = 0;                      ///< when it began; the first at 0
   std::map<std::string, double> bound;      ///< name -> ns; empty without a bound machine
   std::vector<Bottleneck> bottlenecks;      ///< the top three

@@ -167,7 +167,8 @@ void chips_text(std::string& out, const LaunchReport& r) {
 void launch_text(std::string& out, const Report& report, const LaunchResult& l) {
   const LaunchReport& r = l.machine;
   const double s = r.duration_ns * 1e-9;
-  out += fmt::format("{} on {}\n", r.name, report.machine);
+  out += l.label.empty() ? fmt::format("{} on {}\n", r.name, report.machine)
+                         : fmt::format("{}: {} on {}\n", l.label, r.name, report.machine);
   row(out, "time", fmt::format("{}  ({} cycles at {:.0f} MHz)", si(s, "s"), r.cycles, r.clock_mhz));
   if (!r.clock_reason.empty()) row(out, "clock", r.clock_reason);
   if (s > 0 && r.network && r.chips.empty()) {

@@ -184,6 +184,7 @@ class SystemRun {
           step.kernel ? result_of(*step.kernel, std::move(*done), wall.count(), report_)
                       : collective_result(step.collective, std::move(*done), wall.count()));
       report_.launches.back().start_ns = begin;
+      report_.launches.back().label = workload_.launches[step.number].label;
     }
     timeline_.next_round();
     return true;

@@ -89,6 +89,7 @@ Expected<std::string> texts_digest(const Workload& workload, const Family& famil
   Digest digest;
   Diagnostics problems;
   for (const auto& launch : workload.launches) {
+    if (launch.collective) continue;
     auto file = kernel_file(workload, launch, family, from);
     if (file)
       digest.add(files.of(*file));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <numeric>
 
 namespace xpusim::run {
 namespace {
@@ -57,8 +58,8 @@ class Evaluator {
   }
 
   /// The collectives of this name in the workload: their axes, root and shift, which have to be the
-  /// same. Where kernels do it themselves there is none: then all chips take part.
-  Expected<CollectiveSpec> spec_of(const Expression& e) const {
+  /// same. None: kernels do it themselves.
+  Expected<const CollectiveSpec*> spec_of(const Expression& e) const {
     const CollectiveSpec* found = nullptr;
     for (const LaunchSpec& l : workload_.launches) {
       if (!l.collective || l.collective->op != e.name) continue;
@@ -68,21 +69,29 @@ class Evaluator {
                     fmt::format("which {}? The launches have several that differ", e.name));
       found = &c;
     }
-    if (found) return *found;
-    CollectiveSpec done_by_kernels;
-    done_by_kernels.op = e.name;
-    return done_by_kernels;
+    return found;
+  }
+
+  /// Of a collective its groups; of kernels all devices in the order of their ids.
+  std::vector<std::vector<std::uint32_t>> groups_of(const CollectiveSpec* launched) const {
+    if (launched) return machine_.groups(launched->axes);
+    std::vector<std::uint32_t> all(memories_.size());
+    std::iota(all.begin(), all.end(), 0u);
+    return {all};
   }
 
   Expected<Arrays> together(const Expression& e) {
     if (e.args.size() != 1) return fail(e.where, fmt::format("'{}' takes one tensor", e.name));
     auto in = all(e.args[0]);
     if (!in) return in;
-    const auto spec = spec_of(e);
-    if (!spec) return fail(spec.error());
+    const auto launched = spec_of(e);
+    if (!launched) return fail(launched.error());
+    CollectiveSpec spec;
+    spec.op = e.name;
+    if (*launched) spec = **launched;
     Arrays out(in->size());
-    for (const auto& group : machine_.groups(spec->axes))
-      for (std::size_t p = 0; p < group.size(); ++p) out[group[p]] = member(*spec, *in, group, p);
+    for (const auto& group : groups_of(*launched))
+      for (std::size_t p = 0; p < group.size(); ++p) out[group[p]] = member(spec, *in, group, p);
     return out;
   }
 
@@ -108,8 +117,24 @@ class Evaluator {
                           values.begin() + static_cast<std::ptrdiff_t>(first + size));
       }
     }
-    out.shape = {static_cast<std::int64_t>(out.values.size())};
+    out.shape = shape_of(spec.op, in[group[p]], n);
     return out;
+  }
+
+  /// Members' parts lie one after another along the first dimension; where that does not divide,
+  /// all elements make one dimension.
+  static std::vector<std::int64_t> shape_of(const std::string& op, const Array& in, std::size_t n) {
+    std::vector<std::int64_t> shape = in.shape;
+    const auto members = static_cast<std::int64_t>(n);
+    const auto count = static_cast<std::int64_t>(in.values.size());
+    if (op == "all_gather") {
+      if (shape.empty()) return {count * members};
+      shape[0] *= members;
+    } else if (op == "reduce_scatter") {
+      if (shape.empty() || shape[0] % members != 0) return {count / members};
+      shape[0] /= members;
+    }
+    return shape;
   }
 
   const Workload& workload_;

@@ -137,6 +137,24 @@ TEST(Collectives, RefuseLaunchesThatCannotBeByNameAndPlace) {
   }
 }
 
+TEST(Collectives, AreSweptOverSystems) {
+  const std::string sweep = temporary("sizes.yaml",
+                                      "schema: xpusim.sweep/1\n"
+                                      "workload: " XPUSIM_SOURCE_DIR
+                                      "/workloads/collectives/all_reduce.yaml\n"
+                                      "machine: tpu_v5e_pod\n"
+                                      "values: off\n"
+                                      "grid:\n"
+                                      "  system.network.torus.x: [4, 16]\n"
+                                      "  tensors.g.shape: [[65536], [1048576]]\n");
+  const std::string folder = sweep + ".results";
+  const auto r = xpusim("sweep '" + sweep + "' --out '" + folder + "'");
+  EXPECT_EQ(r.exit_code, 0) << r.out << r.err;
+  const auto table = xpusim("collect '" + folder + "'");
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_THAT(table.out, HasSubstr("system.network.torus.x"));
+}
+
 /// What `correlate` says of measured collectives: the summary, and the cases' errors by name.
 std::pair<json, std::map<std::string, double>> correlation(const std::string& cases) {
   const std::string file = temporary("correlation.json", "");

@@ -165,6 +165,38 @@ TEST(Systems, ATransformerLayerOnEightChipsHasRightValues) {
   }
 }
 
+TEST(Systems, RingAttentionSeesTheKeysOfAllChips) {
+  const auto r = xpusim("run workloads/models/ring_attention_4.yaml --on tpu_v5e_4");
+  EXPECT_EQ(r.exit_code, 0) << r.out << r.err;
+  EXPECT_THAT(r.out, HasSubstr("check     o: right"));
+  EXPECT_THAT(r.out, HasSubstr("run beside kernels"));
+}
+
+/// Device ids follow a ring, axes the grid: what a kernel leaves on a device is what a collective
+/// finds there.
+TEST(Systems, KernelsAndCollectivesMeanTheSameDevices) {
+  const std::string launch =
+      temporary("both.yaml",
+                "schema: xpusim.workload/1\n"
+                "tensors:\n"
+                "  x: {dtype: f32, shape: [256, 1024], init: randn}\n"
+                "  all: {dtype: f32, shape: [4, 256, 1024], init: zeros}\n"
+                "  mine: {dtype: f32, shape: [256, 1024], init: zeros}\n"
+                "launches:\n"
+                "  - {kernel: " XPUSIM_SOURCE_DIR
+                "/workloads/pallas/ir/ring_all_gather_4, args: [x, all]}\n"
+                "  - {collective: permute, tensor: x, output: mine, axis: x}\n"
+                "expect:\n"
+                "  all: {reference: all_gather(x)}\n"
+                "  mine: {reference: permute(x)}\n");
+  for (const char* order : {"ring", "grid"}) {
+    const auto r =
+        xpusim("run '" + launch + "' --on tpu_v5e_4 --set system.order=" + std::string(order));
+    EXPECT_EQ(r.exit_code, 0) << order << r.out << r.err;
+    EXPECT_THAT(r.out, HasSubstr("check     mine: right")) << order;
+  }
+}
+
 TEST(Systems, AWholePodRunsALayer) {
   const std::string file = temporary("report.json", "");
   const auto r = xpusim(
