@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <span>
@@ -119,30 +118,29 @@ class MemorySystem::SmPort : public engine::MessageIf {
         slices_per_half_(system.map_.slices() / system.halves_) {}
 
   void send(const engine::Message& message, engine::Cycle now) override {
-    engine::Message m;
-    route(message, now, m);
-    forward(m, now);
+    if (coalesces(message)) {
+      read(message, now);
+    } else {
+      engine::Message m = message;
+      m.from = sm_;
+      forward(m, part_of(m, now), now);
+    }
   }
 
   /// A coalescer's tables do not stay in the host's cache: what a read will touch is brought some
   /// time before, first the head of its chain, then the first read of that.
   void send_all(std::span<const engine::Sending> list) override {
-    constexpr std::size_t kLater = 6;
-    std::array<engine::Message, 32> burst;
-    while (!list.empty()) {
-      const std::size_t n = std::min(list.size(), burst.size());
-      for (std::size_t i = 0; i < n; ++i) {
-        if (coalesces(list[i].message)) {
-          coalescer().prefetch_chain(block_number(list[i].message.address));
-        }
+    constexpr std::size_t kFirst = 8, kSend = 16;  // so many requests later
+    const auto expect = [&](std::size_t i, auto&& prefetch) {
+      if (i < list.size() && coalesces(list[i].message)) {
+        prefetch(block_number(list[i].message.address));
       }
-      for (std::size_t i = 0; i < n + kLater; ++i) {
-        if (i < n) route(list[i].message, list[i].at, burst[i]);
-        if (i < kLater || !coalesces(burst[i - kLater])) continue;
-        coalescer().prefetch_first(block_number(burst[i - kLater].address));
-      }
-      for (std::size_t i = 0; i < n; ++i) forward(burst[i], list[i].at);
-      list = list.subspan(n);
+    };
+    for (std::size_t i = 0; i < list.size() + kSend; ++i) {
+      expect(i, [&](std::uint32_t block) { coalescer().prefetch_chain(block); });
+      if (i < kFirst) continue;
+      expect(i - kFirst, [&](std::uint32_t block) { coalescer().prefetch_first(block); });
+      if (i >= kSend) send(list[i - kSend].message, list[i - kSend].at);
     }
   }
 
@@ -152,47 +150,47 @@ class MemorySystem::SmPort : public engine::MessageIf {
   }
   ReadCoalescer& coalescer() const { return system_.coalescers_[group_]; }
 
-  /// The request `m` with its slice, and its block in the slice's terms.
-  void route(const engine::Message& message, engine::Cycle now, engine::Message& m) const {
-    const std::uint64_t line = message.address % kBlockBytes / kLineBytes;
-    const std::uint64_t mask = (message.data & 0xffffu) << line * (kLineBytes / kSectorBytes);
-    if (message.address % kLineBytes != 0 || mask == 0 || mask > 0xffffu) {
+  /// What a request names of its block.
+  struct Part {
+    std::uint32_t line;
+    std::uint16_t mask;
+  };
+  Part part_of(const engine::Message& m, engine::Cycle now) const {
+    const std::uint64_t line = m.address % kBlockBytes / kLineBytes;
+    const std::uint64_t mask = (m.data & 0xffffu) << line * (kLineBytes / kSectorBytes);
+    if (m.address % kLineBytes != 0 || mask == 0 || mask > 0xffffu) {
       engine::broken("SM " + std::to_string(sm_), now,
                      "a request that is empty or leaves its block of 512 B");
     }
-    const AddressMap::SliceBlock where = system_.map_.slice_block(message.address);
-    m = message;
-    m.from = sm_;
-    m.to = half_ * slices_per_half_.divisor() + slices_per_half_.remainder(where.slice);
-    m.address -= line * kLineBytes;
-    m.data = BlockRequest{static_cast<std::uint16_t>(mask), static_cast<std::uint32_t>(line),
-                          where.slice, where.block}
-                 .data();
+    return {static_cast<std::uint32_t>(line), static_cast<std::uint16_t>(mask)};
   }
 
-  void forward(engine::Message& m, engine::Cycle now) {
-    if (coalesces(m) && !first_reader(m, now)) return;
+  /// Sends a request to its slice, with its block in the slice's terms.
+  void forward(engine::Message& m, const Part& part, engine::Cycle now) {
+    const AddressMap::SliceBlock where = system_.map_.slice_block(m.address);
+    m.to = half_ * slices_per_half_.divisor() + slices_per_half_.remainder(where.slice);
+    m.address -= part.line * kLineBytes;
+    m.data = BlockRequest{part.mask, part.line, where.slice, where.block}.data();
     network_.send(sm_, m, now);
   }
 
-  /// True if the read goes on, in the name of its group and as if sent at `now`.
-  bool first_reader(engine::Message& m, engine::Cycle& now) {
-    const BlockRequest r = BlockRequest::of(m.data);
-    const ReadCoalescer::Reader reader{m.tag, static_cast<std::uint16_t>(sm_), r.mask,
-                                       static_cast<std::uint8_t>(r.line)};
+  /// A read that joins no other goes on, in the name of its group and as if sent later.
+  void read(const engine::Message& message, engine::Cycle now) {
+    const Part part = part_of(message, now);
+    const ReadCoalescer::Reader reader{message.tag, static_cast<std::uint16_t>(sm_), part.mask,
+                                       static_cast<std::uint8_t>(part.line)};
     const engine::Cycle at_work = system_.scheduler_.now();
     const engine::Cycle settled = std::min(now, at_work - std::min(at_work, system_.window() - 1));
-    const auto outcome = coalescer().read(block_number(m.address), reader, now, settled);
+    const auto outcome = coalescer().read(block_number(message.address), reader, now, settled);
     if (outcome.what == ReadCoalescer::Outcome::kForward) {
+      engine::Message m = message;
       m.from = group_;
       m.tag = outcome.read;
-      now = outcome.at - system_.coalescer_latency_;
-      return true;
+      forward(m, part, outcome.at - system_.coalescer_latency_);
+    } else if (outcome.what == ReadCoalescer::Outcome::kAnswered) {
+      const std::uint64_t block = message.address - message.address % kBlockBytes;
+      system_.replies_->multicast(answer_to(reader, block), outcome.at);
     }
-    if (outcome.what == ReadCoalescer::Outcome::kAnswered) {
-      system_.replies_->multicast(answer_to(reader, m.address), outcome.at);
-    }
-    return false;
   }
 
   MemorySystem& system_;

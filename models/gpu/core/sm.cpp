@@ -70,14 +70,15 @@ engine::Cycle Sm::tick(engine::Cycle cycle) {
   auto arrival = arrivals.begin();
   std::uint32_t earliest = end - static_cast<std::uint32_t>(window_ - 1);
   for (;;) {
-    std::uint32_t now = std::max(next(), earliest);
-    if (arrival != arrivals.end()) now = std::min(now, arrival->at);
-    if (now > end) break;
-    for (; arrival != arrivals.end() && arrival->at == now; ++arrival) {
-      handle(arrival->message, now);
+    const std::uint32_t due = std::max(next(), earliest);
+    if (arrival != arrivals.end() && arrival->at <= due) {
+      handle(arrival->message, arrival->at);
+      ++arrival;
+      continue;
     }
-    issue(now);
-    earliest = now + 1;
+    if (due > end) break;
+    issue(due);
+    earliest = due + 1;
   }
   scratch_.arrivals.clear();
   send_requests();

@@ -225,9 +225,10 @@ void SubCore::take_fma(const IssueWord& in, std::uint32_t now) {
   set_port(Port::kFma, std::max(now + interval_[index(Port::kFma)], either));
 }
 
-void SubCore::issue(std::uint32_t w, std::uint32_t now) {
+/// Flattened: the host calls a handful of small functions for each instruction else.
+[[gnu::flatten]] void SubCore::issue(std::uint32_t w, std::uint32_t now) {
   Warp& v = warps_[w];
-  const IssueWord in = code_[v.pc];
+  const IssueWord& in = code_[v.pc];
   account(w, now, in);
   ++executed_[v.pc];
   checksum_ = checksum_ * 0x9E3779B97F4A7C15ull + ((static_cast<std::uint64_t>(now) << 24) ^
