@@ -107,7 +107,19 @@ class SystemRun {
     if (launch.in_bytes > 0 && launch.out_bytes > 0)
       if (auto fits = machine_.machine->accepts_collective(launch); !fits)
         problems.append(fits.error());
+    check_room(launch, problems);
     steps_.push_back({number, std::nullopt, std::move(launch)});
+  }
+
+  /// What this host would have to hold to move the values of a collective.
+  void check_room(const CollectiveLaunch& launch, Diagnostics& problems) const {
+    constexpr double kMostBytes = 16e9;
+    const double bytes = static_cast<double>(machine_.machine->chips()) *
+                         static_cast<double>(launch.in_bytes + launch.out_bytes);
+    if (settings_.values && bytes > kMostBytes)
+      problems.error(launch.spec.where,
+                     fmt::format("the values of {} chips take {:.0f} GB of this host: --values off",
+                                 machine_.machine->chips(), bytes * 1e-9));
   }
 
   std::uint64_t bytes_of(const std::string& tensor, CollectiveLaunch& launch,

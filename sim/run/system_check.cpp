@@ -90,9 +90,28 @@ class Evaluator {
     spec.op = e.name;
     if (*launched) spec = **launched;
     Arrays out(in->size());
-    for (const auto& group : groups_of(*launched))
-      for (std::size_t p = 0; p < group.size(); ++p) out[group[p]] = member(spec, *in, group, p);
+    const bool sums = spec.op == "all_reduce" || spec.op == "reduce_scatter";
+    for (const auto& group : groups_of(*launched)) {
+      const Array sum = sums ? sum_of(*in, group) : Array{};
+      for (std::size_t p = 0; p < group.size(); ++p)
+        out[group[p]] = sums ? part_of(spec.op, sum, group.size(), p) : member(spec, *in, group, p);
+    }
     return out;
+  }
+
+  static Array sum_of(const Arrays& in, const std::vector<std::uint32_t>& group) {
+    Array sum = in[group[0]];
+    for (std::size_t k = 1; k < group.size(); ++k)
+      for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += in[group[k]].values[i];
+    return sum;
+  }
+
+  /// Of the sum, what member `p` gets.
+  static Array part_of(const std::string& op, const Array& sum, std::size_t n, std::size_t p) {
+    if (op == "all_reduce") return sum;
+    const std::size_t size = sum.values.size() / n;
+    const auto begin = sum.values.begin() + static_cast<std::ptrdiff_t>(p * size);
+    return {shape_of(op, sum, n), {begin, begin + static_cast<std::ptrdiff_t>(size)}};
   }
 
   static Array member(const CollectiveSpec& spec, const Arrays& in,
@@ -105,17 +124,11 @@ class Evaluator {
       return in[group[static_cast<std::size_t>(from)]];
     }
     Array out;
-    const bool sums = spec.op == "all_reduce" || spec.op == "reduce_scatter";
-    const bool blocks = spec.op == "reduce_scatter" || spec.op == "all_to_all";
+    const bool blocks = spec.op == "all_to_all";
     const std::size_t first = blocks ? p * (count / n) : 0, size = blocks ? count / n : count;
-    for (std::size_t k = 0; k < n; ++k) {
-      const auto& values = in[group[k]].values;
-      if (sums && k > 0) {
-        for (std::size_t i = 0; i < size; ++i) out.values[i] += values[first + i];
-      } else {
-        out.values.insert(out.values.end(), values.begin() + static_cast<std::ptrdiff_t>(first),
-                          values.begin() + static_cast<std::ptrdiff_t>(first + size));
-      }
+    for (const std::uint32_t giver : group) {
+      const auto begin = in[giver].values.begin() + static_cast<std::ptrdiff_t>(first);
+      out.values.insert(out.values.end(), begin, begin + static_cast<std::ptrdiff_t>(size));
     }
     out.shape = shape_of(spec.op, in[group[p]], n);
     return out;
