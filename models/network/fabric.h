@@ -19,7 +19,6 @@ namespace xpusim::network {
 /// in `address`.
 enum FabricMessage : std::uint16_t {
   kHead = 1,     ///< between routers
-  kCredit = 2,   ///< between routers
   kSent = 3,     ///< all of it has left the chip: its buffer may be used again
   kArrived = 4,  ///< all of it has arrived
 };
@@ -31,8 +30,8 @@ enum FabricMessage : std::uint16_t {
 /// its tail follows at the rate of the slowest link. Links of lanes carry packets on any of them.
 ///
 /// Messages of one pair of chips arrive in order. Exact to the chunk: who shares a link takes turns
-/// of a chunk (in the order of arrival within a virtual channel, round robin between channels), not
-/// of a packet. A router's outputs never hold up each other (virtual output queues).
+/// of a chunk (what passes through before what begins at a chip; in the order of arrival within a
+/// virtual channel, round robin between channels), not of a packet. A router's outputs never hold up each other (virtual output queues).
 ///
 /// Not modelled: errors and retries, a limit to the rate inside a router, virtual-channel
 /// allocation delays, back-pressure of the receiving chip (it takes what arrives).

@@ -63,6 +63,13 @@ struct Part {
   bool first = true;       ///< it is where it was injected
 };
 
+/// Room behind a link that its sender has not heard of yet.
+struct Credit {
+  engine::Femto at = 0;  ///< when it does
+  std::uint32_t bytes = 0;
+  std::uint32_t next = 0;  ///< a later one of the same channel
+};
+
 struct Way {
   std::uint32_t first_hop = 0, hops = 0, lanes = 1;
 };
@@ -86,7 +93,8 @@ struct FabricState {
   std::vector<Connection> connections;
   std::vector<Parcel> parcels;
   std::vector<Part> parts;
-  std::vector<std::uint32_t> free_parcels, free_parts;
+  std::vector<Credit> credits;
+  std::vector<std::uint32_t> free_parcels, free_parts, free_credits;
   std::vector<std::uint32_t> endpoint;  ///< [chip]: component id
   std::uint32_t in_flight = 0;
   CrossingObserver* observer = nullptr;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/engine/check.h"
+#include "sim/engine/free_list.h"
 
 namespace xpusim::network {
 
@@ -17,7 +17,7 @@ Fabric::Router::Router(FabricState& state, const Topology& topology,
     Output o;
     o.wire = wire;
     for (Channel& c : o.channels)
-      c.credits = static_cast<std::uint32_t>(topology.kind_of(wire).buffer);
+      c.room = static_cast<std::uint32_t>(topology.kind_of(wire).buffer);
     outputs_.push_back(o);
   }
   std::sort(outputs_.begin(), outputs_.end(),
@@ -44,23 +44,16 @@ void Fabric::Router::enqueue(std::uint32_t part) {
   Part& p = state_.parts[part];
   const Hop hop = state_.hops[p.hop];
   Output& o = outputs_[state_.output_of_wire[hop.wire]];
-  Channel& c = o.channels[hop.channel];
+  Queue& q = o.channels[hop.channel].queues[p.first ? 1 : 0];
   p.next = kNone;
-  (c.last == kNone ? c.first : state_.parts[c.last].next) = part;
-  c.last = part;
+  (q.last == kNone ? q.first : state_.parts[q.last].next) = part;
+  q.last = part;
   ++o.waiting;
 }
 
 Cycle Fabric::Router::receive(const engine::Message& message, Cycle now) {
-  if (message.kind == kHead) {
-    enqueue(message.tag);
-    return now;
-  }
-  Output& o = outputs_[state_.output_of_wire[message.from]];
-  Channel& c = o.channels[message.count];
-  c.credits += message.tag;
-  c.credit_at = message.data;
-  return o.waiting > 0 ? now : kNever;
+  enqueue(message.tag);
+  return now;
 }
 
 Cycle Fabric::Router::tick(Cycle now) {
@@ -70,33 +63,59 @@ Cycle Fabric::Router::tick(Cycle now) {
   return next;
 }
 
-/// Sends what can leave by the edge of `now`; returns when it is to be asked again (a credit wakes
-/// it by itself).
+/// Takes the credits that are back by `now`; returns when the next one is.
+Cycle Fabric::Router::settle(Channel& c, Cycle now) {
+  while (c.first_credit != kNone) {
+    const Credit& credit = state_.credits[c.first_credit];
+    const Cycle at = state_.scheduler.clock().cycle_at_or_after(credit.at);
+    if (at > now) return at;
+    c.room += credit.bytes;
+    c.credit_at = credit.at;
+    state_.free_credits.push_back(c.first_credit);
+    c.first_credit = credit.next;
+  }
+  c.last_credit = kNone;
+  return kNever;
+}
+
+/// Sends what can leave by the edge of `now`; returns when it is to be asked again (of credits that
+/// nobody knows of yet it will be told).
 Cycle Fabric::Router::serve(Output& o, Cycle now) {
   const engine::Clock& clock = state_.scheduler.clock();
   for (;;) {
     if (o.waiting == 0) return kNever;
     if (o.free > clock.edge(now)) return clock.cycle_at_or_after(o.free);
-    std::uint32_t asked = 0;
-    for (; asked < kChannels; ++asked) {
-      const Channel& c = o.channels[(o.turn + asked) % kChannels];
-      if (c.first == kNone) continue;
-      if (state_.wires[o.wire].wire_bytes(state_.parts[c.first].bytes) <= c.credits) break;
+    Cycle credit = kNever;
+    for (Channel& c : o.channels)
+      if (c.waits()) credit = std::min(credit, settle(c, now));
+    Channel* chosen = nullptr;
+    std::uint32_t kind = 0, turn = 0;
+    for (std::uint32_t i = 0; i < 2 * kChannels && !chosen; ++i) {
+      kind = i / kChannels;
+      turn = (o.turn + i) % kChannels;
+      Channel& c = o.channels[turn];
+      if (kind > 0 && c.queues[0].first != kNone) continue;  // it waits for room: ahead of ours
+      if (has_room(o, c, c.queues[kind])) chosen = &c;
     }
-    if (asked == kChannels) return kNever;
-    const std::uint32_t channel = (o.turn + asked) % kChannels;
-    o.turn = (channel + 1) % kChannels;
-    cross(o, o.channels[channel]);
+    if (!chosen) return credit;
+    o.turn = (turn + 1) % kChannels;
+    cross(o, *chosen, chosen->queues[kind]);
   }
 }
 
-/// Takes the first part of a channel over the link, from the exact time at which all that it needs
+/// Whether a queue's first part, if there is one, has room at the other end.
+bool Fabric::Router::has_room(const Output& o, const Channel& c, const Queue& q) const {
+  return q.first != kNone &&
+         state_.wires[o.wire].wire_bytes(state_.parts[q.first].bytes) <= c.room;
+}
+
+/// Takes a queue's first part over the link, from the exact time at which all that it needs
 /// was there (which lies within the last cycle).
-void Fabric::Router::cross(Output& o, Channel& c) {
-  const std::uint32_t number = c.first;
+void Fabric::Router::cross(Output& o, Channel& c, Queue& q) {
+  const std::uint32_t number = q.first;
   Part& p = state_.parts[number];
-  c.first = p.next;
-  if (c.first == kNone) c.last = kNone;
+  q.first = p.next;
+  if (q.first == kNone) q.last = kNone;
   --o.waiting;
   const WireTiming& wire = state_.wires[o.wire];
   const std::uint32_t bytes = wire.wire_bytes(p.bytes);
@@ -112,7 +131,7 @@ void Fabric::Router::cross(Output& o, Channel& c) {
   count.credit_wait += start - room;
   count.last = end;
   o.free = end;
-  c.credits -= bytes;
+  c.room -= bytes;
   if (state_.observer) state_.observer->crossed(o.wire, state_.parcels[p.parcel].tag, start, end);
   if (p.first) {
     Parcel& parcel = state_.parcels[p.parcel];
@@ -162,15 +181,33 @@ void Fabric::Router::pass_on(std::uint32_t number, Femto start, Femto end) {
   --state_.in_flight;
 }
 
+/// Tells the router at the begin of a wire, at the latest a cycle before it is to know.
 void Fabric::Router::give_credit(std::uint32_t wire, std::uint8_t channel, std::uint32_t bytes,
                                  Femto at) {
-  engine::Message credit;
-  credit.kind = kCredit;
-  credit.from = wire;
-  credit.tag = bytes;
-  credit.count = channel;
-  credit.data = at;
-  post(state_.router_of_source[wire], credit, at);
+  const engine::Scheduler& s = state_.scheduler;
+  auto& router = static_cast<Router&>(s.component(state_.router_of_source[wire]));
+  router.note_credit(wire, channel, bytes, std::max(at, s.clock().edge(s.now() + 1)));
+}
+
+void Fabric::Router::note_credit(std::uint32_t wire, std::uint8_t channel, std::uint32_t bytes,
+                                 Femto at) {
+  const std::uint32_t number = engine::take_free(state_.credits, state_.free_credits);
+  Output& o = outputs_[state_.output_of_wire[wire]];
+  Channel& c = o.channels[channel];
+  std::uint32_t before = c.last_credit;
+  if (before != kNone && state_.credits[before].at > at) {  // another output was faster
+    before = kNone;
+    for (std::uint32_t i = c.first_credit; state_.credits[i].at <= at; i = state_.credits[i].next)
+      before = i;
+  }
+  std::uint32_t& next = before == kNone ? c.first_credit : state_.credits[before].next;
+  state_.credits[number] = {at, bytes, next};
+  if (before == c.last_credit) {
+    state_.credits[number].next = kNone;
+    c.last_credit = number;
+  }
+  next = number;
+  if (c.waits()) state_.scheduler.wake(id, state_.scheduler.clock().cycle_at_or_after(at));
 }
 
 void Fabric::Router::post(std::uint32_t to, engine::Message message, Femto at) {

@@ -10,8 +10,12 @@
 
 namespace xpusim::network {
 
-/// A node's router: a queue for each virtual channel of each link that leaves it. It wakes for
-/// heads that arrive, credits that return, and links that become free while somebody waits.
+/// A node's router: for each virtual channel of each link that leaves it a queue of parts that pass
+/// through and one of those that begin here. What passes through goes first: were it to take turns
+/// with all that a chip has to send, it would fill the buffers of the links before, and loaded rings
+/// would stand still most of the time. It wakes for heads that arrive, and
+/// while somebody waits for links that become free and credits that return: these are noted with
+/// their time by the router behind, and looked at when they could matter.
 class Fabric::Router final : public engine::Component {
  public:
   Router(FabricState& state, const Topology& topology, const std::vector<std::uint32_t>& leaving);
@@ -28,10 +32,16 @@ class Fabric::Router final : public engine::Component {
  private:
   static constexpr std::uint32_t kNone = ~0u;
 
-  struct Channel {
+  struct Queue {
     std::uint32_t first = kNone, last = kNone;  ///< parts that wait
-    std::uint32_t credits = 0;                  ///< bytes of room at the other end
-    engine::Femto credit_at = 0;                ///< when the last of them came back
+  };
+  struct Channel {
+    std::array<Queue, 2> queues;  ///< of parts that pass through, of those that begin here
+    std::uint32_t room = 0;       ///< bytes, at the other end
+    engine::Femto credit_at = 0;  ///< when the last of it came back
+    std::uint32_t first_credit = kNone, last_credit = kNone;  ///< still on their way, by time
+
+    bool waits() const { return queues[0].first != kNone || queues[1].first != kNone; }
   };
   struct Output {
     std::uint32_t wire = 0;
@@ -43,7 +53,10 @@ class Fabric::Router final : public engine::Component {
 
   void enqueue(std::uint32_t part);
   engine::Cycle serve(Output& output, engine::Cycle now);
-  void cross(Output& output, Channel& channel);
+  engine::Cycle settle(Channel& channel, engine::Cycle now);
+  void note_credit(std::uint32_t wire, std::uint8_t channel, std::uint32_t bytes, engine::Femto at);
+  bool has_room(const Output& output, const Channel& channel, const Queue& queue) const;
+  void cross(Output& output, Channel& channel, Queue& queue);
   void pass_on(std::uint32_t part, engine::Femto start, engine::Femto end);
   void give_credit(std::uint32_t wire, std::uint8_t channel, std::uint32_t bytes, engine::Femto at);
   void post(std::uint32_t to, engine::Message message, engine::Femto at);

@@ -135,10 +135,12 @@ TEST_F(FabricTest, keeps_a_stalled_flow_from_overfilling_the_router_behind_it) {
   send(0, 2, 640, 3);
   send(0, 2, 640, 4);
   scheduler.run_until(100000);
-  // 1->2: two of chip 1's at 0 and 820 (credit), then 3 from 1640; its credit frees 0->1 for 4.
-  EXPECT_EQ(chips[2].when(kArrived, 3), 1640u + 810u);
+  // 1->2: chip 1's first at 0, then 3 at 820 (credit), before chip 1's second; its credit frees
+  // 0->1 for 4, which comes after that second one, but only because it is not there yet.
+  EXPECT_EQ(chips[2].when(kArrived, 3), 820u + 810u);
+  EXPECT_EQ(chips[2].when(kArrived, 2), 1640u + 810u);
   EXPECT_EQ(chips[0].when(kSent, 3), 800u);
-  EXPECT_EQ(chips[0].when(kSent, 4), 1640u + 800u + 10u + 800u);
+  EXPECT_EQ(chips[0].when(kSent, 4), 820u + 800u + 10u + 800u);
 }
 
 TEST_F(FabricTest, follows_a_slow_link_without_gaps_in_the_tail) {
