@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "models/network/femto.h"
+#include "sim/engine/free_list.h"
 
 namespace xpusim::network {
 
@@ -14,7 +15,14 @@ using engine::kNever;
 
 namespace {
 
-constexpr std::uint64_t kReduces = std::uint64_t{1} << 63;  ///< of a tag
+/// The fabric's tag of a chunk: that of its put, its lane, and whether it reduces.
+constexpr int kLaneShift = 32;
+constexpr std::uint64_t kReduces = std::uint64_t{1} << 63;
+
+std::uint32_t tag_of(const engine::Message& m) { return static_cast<std::uint32_t>(m.data); }
+std::uint32_t lane_of(const engine::Message& m) {
+  return static_cast<std::uint32_t>((m.data & ~kReduces) >> kLaneShift);
+}
 
 }  // namespace
 
@@ -37,7 +45,7 @@ ChipDma::ChipDma(Fabric& fabric, engine::Scheduler& scheduler, std::uint32_t chi
   fabric.attach(chip, id_);
 }
 
-ChipDma::Lane& ChipDma::lane_to(std::uint32_t dst) {
+std::uint32_t ChipDma::lane_to(std::uint32_t dst) {
   const auto [found, is_new] = lane_of_.try_emplace(dst, static_cast<std::uint32_t>(lanes_.size()));
   if (is_new) {
     Lane lane;
@@ -46,13 +54,17 @@ ChipDma::Lane& ChipDma::lane_to(std::uint32_t dst) {
       lane.connection = fabric_.connect(chip_, dst);
       lane.fs_per_byte = kFemtoPerSecond / fabric_.bandwidth(lane.connection);
     }
-    lanes_.push_back(std::move(lane));
+    lanes_.push_back(lane);
   }
-  return lanes_[found->second];
+  return found->second;
 }
 
 void ChipDma::put(const Put& chunk) {
-  lane_to(chunk.dst).waiting.push_back(chunk);
+  const std::uint32_t number = engine::take_free(puts_, free_puts_);
+  puts_[number] = {chunk, kNone};
+  Lane& lane = lanes_[chunk.lane];
+  (lane.last == kNone ? lane.first : puts_[lane.last].next) = number;
+  lane.last = number;
   ++waiting_;
   pump();
 }
@@ -62,13 +74,15 @@ void ChipDma::pump() {
   std::uint32_t idle = 0;  // lanes in a row that had nothing to send
   const auto count = static_cast<std::uint32_t>(lanes_.size());
   while (waiting_ > 0 && busy_ < timing_.engines && idle < count) {
-    Lane& lane = lanes_[next_lane_++ % count];
-    if (lane.waiting.empty() || lane.unsent >= timing_.window) {
+    const std::uint32_t number = next_lane_;
+    if (++next_lane_ >= count) next_lane_ = 0;
+    const Lane& lane = lanes_[number];
+    if (lane.first == kNone || lane.unsent >= timing_.window) {
       ++idle;
       continue;
     }
     idle = 0;
-    send(lane);
+    send(number);
   }
 }
 
@@ -78,13 +92,16 @@ Femto ChipDma::use_memory(double bytes) {
   return memory_free_;
 }
 
-void ChipDma::send(Lane& lane) {
-  const Put chunk = lane.waiting.front();
-  lane.waiting.pop_front();
+void ChipDma::send(std::uint32_t number) {
+  Lane& lane = lanes_[number];
+  const auto [chunk, next] = puts_[lane.first];
+  free_puts_.push_back(lane.first);
+  lane.first = next;
+  if (next == kNone) lane.last = kNone;
   --waiting_;
   ++busy_;
   ++lane.unsent;
-  if (chunk.dst == chip_) return copy(chunk);
+  if (lane.dst == chip_) return copy(chunk);
   const Femto now = scheduler_.clock().edge(scheduler_.now());
   const Femto issued = now + (chunk.begins ? timing_.issue : 0);
   const Femto read = use_memory(chunk.bytes);
@@ -92,7 +109,8 @@ void ChipDma::send(Lane& lane) {
   // It may leave as it is read, as soon as the link will not run out of bytes.
   const Femto crossing = femto(chunk.bytes * lane.fs_per_byte);
   const Femto ready = std::max(issued, read > crossing ? read - crossing : 0);
-  fabric_.send(lane.connection, chunk.bytes, chunk.tag | (chunk.reduces ? kReduces : 0),
+  const std::uint64_t tag = chunk.tag | std::uint64_t{number} << kLaneShift;
+  fabric_.send(lane.connection, chunk.bytes, tag | (chunk.reduces ? kReduces : 0),
                std::max(ready, now));
 }
 
@@ -103,9 +121,9 @@ void ChipDma::copy(const Put& chunk) {
   read_ += chunk.reduces ? 2 * std::uint64_t{chunk.bytes} : chunk.bytes;
   written_ += chunk.bytes;
   engine::Message about;
-  about.data = chunk.tag;
+  about.data = chunk.tag | std::uint64_t{chunk.lane} << kLaneShift;
   about.address = chunk.bytes;
-  about.from = chunk.dst;
+  about.from = chip_;
   tell_self(kCopied, about, done + timing_.completion);
 }
 
@@ -134,7 +152,7 @@ void ChipDma::finish(const engine::Message& m) {
 Cycle ChipDma::tick(Cycle) { return kNever; }
 
 Cycle ChipDma::receive(const engine::Message& m, Cycle) {
-  const std::uint64_t tag = m.data & ~kReduces;
+  const std::uint32_t tag = tag_of(m);
   const auto bytes = static_cast<std::uint32_t>(m.address);
   switch (m.kind) {
     case kArrived:
@@ -146,7 +164,7 @@ Cycle ChipDma::receive(const engine::Message& m, Cycle) {
     case kSent:
     case kCopied:
       --busy_;
-      --lane_to(m.kind == kSent ? m.from : chip_).unsent;
+      --lanes_[lane_of(m)].unsent;
       listener_.left(chip_, tag);
       if (m.kind == kCopied) listener_.arrived(chip_, tag, bytes);
       pump();

@@ -3,7 +3,6 @@
 // A chip's DMA engines on the network.
 
 #include <cstdint>
-#include <deque>
 #include <unordered_map>
 #include <vector>
 
@@ -45,11 +44,13 @@ class ChipDma final : public engine::Component {
   ChipDma(Fabric& fabric, engine::Scheduler& scheduler, std::uint32_t chip, const DmaTiming& timing,
           DmaListener& listener);
 
-  /// Sends `bytes` (at most the fabric's chunk) to `dst`; to its own chip it copies. `begins`: it
-  /// is the first chunk of a transfer, which pays the issue latency. Tags below 2^62.
+  /// The number by which put() knows a chip; the same each time.
+  std::uint32_t lane_to(std::uint32_t dst);
+  /// Sends `bytes` (at most the fabric's chunk) to the chip of a lane; to its own chip it copies.
+  /// `begins`: it is the first chunk of a transfer, which pays the issue latency.
   struct Put {
-    std::uint32_t dst = 0, bytes = 0;
-    std::uint64_t tag = 0;
+    std::uint32_t lane = 0, bytes = 0;
+    std::uint32_t tag = 0;
     bool reduces = false, begins = false;
   };
   void put(const Put& chunk);
@@ -63,18 +64,23 @@ class ChipDma final : public engine::Component {
   std::uint64_t reduced_bytes() const { return reduced_; }
 
  private:
+  enum Own : std::uint16_t { kDone = 100, kCopied = 101 };
+  static constexpr std::uint32_t kNone = ~0u;
+
   /// Chunks to one chip.
   struct Lane {
     std::uint32_t dst = 0, connection = 0;
-    double fs_per_byte = 0;    ///< of the way to it
-    std::uint32_t unsent = 0;  ///< given to the fabric and not gone yet
-    std::deque<Put> waiting;
+    double fs_per_byte = 0;                     ///< of the way to it
+    std::uint32_t unsent = 0;                   ///< given to the fabric and not gone yet
+    std::uint32_t first = kNone, last = kNone;  ///< puts that wait
   };
-  enum Own : std::uint16_t { kDone = 100, kCopied = 101 };
+  struct Waiting {
+    Put put;
+    std::uint32_t next = kNone;  ///< behind it in its lane
+  };
 
-  Lane& lane_to(std::uint32_t dst);
   void pump();
-  void send(Lane& lane);
+  void send(std::uint32_t number);
   void copy(const Put& chunk);
   /// Books the memory for this many bytes; returns when it is done with them.
   engine::Femto use_memory(double bytes);
@@ -88,6 +94,8 @@ class ChipDma final : public engine::Component {
   DmaTiming timing_;
   DmaListener& listener_;
   std::vector<Lane> lanes_;
+  std::vector<Waiting> puts_;
+  std::vector<std::uint32_t> free_puts_;
   std::unordered_map<std::uint32_t, std::uint32_t> lane_of_;
   std::uint32_t busy_ = 0;       ///< engines
   std::uint32_t next_lane_ = 0;  ///< whose turn it is

@@ -31,7 +31,8 @@ enum FabricMessage : std::uint16_t {
 ///
 /// Messages of one pair of chips arrive in order. Exact to the chunk: who shares a link takes turns
 /// of a chunk (what passes through before what begins at a chip; in the order of arrival within a
-/// virtual channel, round robin between channels), not of a packet. A router's outputs never hold up each other (virtual output queues).
+/// virtual channel, round robin between channels), not of a packet. A router's outputs never hold
+/// up each other (virtual output queues).
 ///
 /// Not modelled: errors and retries, a limit to the rate inside a router, virtual-channel
 /// allocation delays, back-pressure of the receiving chip (it takes what arrives).

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/engine/free_list.h"
+#include "sim/engine/prefetch.h"
 
 namespace xpusim::network {
 
@@ -16,6 +17,7 @@ Fabric::Router::Router(FabricState& state, const Topology& topology,
   for (const std::uint32_t wire : leaving) {
     Output o;
     o.wire = wire;
+    o.timing = state.wires[wire];
     for (Channel& c : o.channels)
       c.room = static_cast<std::uint32_t>(topology.kind_of(wire).buffer);
     outputs_.push_back(o);
@@ -30,64 +32,78 @@ Fabric::Router::Router(FabricState& state, const Topology& topology,
 void Fabric::Router::inject(std::uint32_t part) {
   const Femto ready = state_.parts[part].ready;
   const Cycle now = state_.scheduler.now();
-  if (ready > state_.scheduler.clock().edge(now)) {
-    engine::Message head;
-    head.kind = kHead;
-    head.tag = part;
-    return post(id, head, ready);
-  }
-  enqueue(part);
+  const Hop hop = state_.hops[state_.parts[part].hop];
+  if (ready > state_.scheduler.clock().edge(now)) return post(id, head_of(part, hop), ready);
+  Output& o = outputs_[state_.output_of_wire[hop.wire]];
+  enqueue(part, o, o.channels[hop.channel]);
   state_.scheduler.wake(id, now);
 }
 
-void Fabric::Router::enqueue(std::uint32_t part) {
+/// Tells the router where a hop begins of a part that takes it.
+engine::Message Fabric::Router::head_of(std::uint32_t part, Hop hop) const {
+  engine::Message head;
+  head.kind = kHead;
+  head.tag = part;
+  head.from = state_.output_of_wire[hop.wire];
+  head.count = hop.channel;
+  return head;
+}
+
+void Fabric::Router::enqueue(std::uint32_t part, Output& o, Channel& c) {
   Part& p = state_.parts[part];
-  const Hop hop = state_.hops[p.hop];
-  Output& o = outputs_[state_.output_of_wire[hop.wire]];
-  Queue& q = o.channels[hop.channel].queues[p.first ? 1 : 0];
+  Queue& q = c.queues[p.first ? 1 : 0];
   p.next = kNone;
   (q.last == kNone ? q.first : state_.parts[q.last].next) = part;
   q.last = part;
   ++o.waiting;
 }
 
-Cycle Fabric::Router::receive(const engine::Message& message, Cycle now) {
-  enqueue(message.tag);
+Cycle Fabric::Router::receive(const engine::Message& head, Cycle now) {
+  Output& o = outputs_[head.from];
+  enqueue(head.tag, o, o.channels[head.count]);
   return now;
+}
+
+void Fabric::Router::expect(const engine::Message& head) const {
+  const Output& o = outputs_[head.from];
+  engine::prefetch(&o);
+  engine::prefetch(&o.channels[head.count]);
+  engine::prefetch(&state_.parts[head.tag]);
+  engine::prefetch(&state_.counters[o.wire]);
 }
 
 Cycle Fabric::Router::tick(Cycle now) {
   Cycle next = kNever;
+  const Femto edge = state_.scheduler.clock().edge(now);
   for (Output& o : outputs_)
-    if (o.waiting > 0) next = std::min(next, serve(o, now));
+    if (o.waiting > 0) next = std::min(next, serve(o, edge));
   return next;
 }
 
-/// Takes the credits that are back by `now`; returns when the next one is.
-Cycle Fabric::Router::settle(Channel& c, Cycle now) {
+/// Takes the credits that are back by the edge of the cycle; returns when the next one is.
+Femto Fabric::Router::settle(Channel& c, Femto edge) {
   while (c.first_credit != kNone) {
     const Credit& credit = state_.credits[c.first_credit];
-    const Cycle at = state_.scheduler.clock().cycle_at_or_after(credit.at);
-    if (at > now) return at;
+    if (credit.at > edge) return credit.at;
     c.room += credit.bytes;
     c.credit_at = credit.at;
     state_.free_credits.push_back(c.first_credit);
     c.first_credit = credit.next;
   }
   c.last_credit = kNone;
-  return kNever;
+  return engine::kEndOfTime;
 }
 
-/// Sends what can leave by the edge of `now`; returns when it is to be asked again (of credits that
-/// nobody knows of yet it will be told).
-Cycle Fabric::Router::serve(Output& o, Cycle now) {
+/// Sends what can leave by the edge of the cycle; returns when it is to be asked again (of credits
+/// that nobody knows of yet it will be told).
+Cycle Fabric::Router::serve(Output& o, Femto edge) {
   const engine::Clock& clock = state_.scheduler.clock();
   for (;;) {
     if (o.waiting == 0) return kNever;
-    if (o.free > clock.edge(now)) return clock.cycle_at_or_after(o.free);
-    Cycle credit = kNever;
+    if (o.free > edge) return clock.cycle_at_or_after(o.free);
+    Femto credit = engine::kEndOfTime;
     for (Channel& c : o.channels)
-      if (c.waits()) credit = std::min(credit, settle(c, now));
+      if (c.waits()) credit = std::min(credit, settle(c, edge));
     Channel* chosen = nullptr;
     std::uint32_t kind = 0, turn = 0;
     for (std::uint32_t i = 0; i < 2 * kChannels && !chosen; ++i) {
@@ -97,7 +113,7 @@ Cycle Fabric::Router::serve(Output& o, Cycle now) {
       if (kind > 0 && c.queues[0].first != kNone) continue;  // it waits for room: ahead of ours
       if (has_room(o, c, c.queues[kind])) chosen = &c;
     }
-    if (!chosen) return credit;
+    if (!chosen) return credit == engine::kEndOfTime ? kNever : clock.cycle_at_or_after(credit);
     o.turn = (turn + 1) % kChannels;
     cross(o, *chosen, chosen->queues[kind]);
   }
@@ -105,8 +121,7 @@ Cycle Fabric::Router::serve(Output& o, Cycle now) {
 
 /// Whether a queue's first part, if there is one, has room at the other end.
 bool Fabric::Router::has_room(const Output& o, const Channel& c, const Queue& q) const {
-  return q.first != kNone &&
-         state_.wires[o.wire].wire_bytes(state_.parts[q.first].bytes) <= c.room;
+  return q.first != kNone && state_.wires[o.wire].wire_bytes(state_.parts[q.first].bytes) <= c.room;
 }
 
 /// Takes a queue's first part over the link, from the exact time at which all that it needs
@@ -117,7 +132,7 @@ void Fabric::Router::cross(Output& o, Channel& c, Queue& q) {
   q.first = p.next;
   if (q.first == kNone) q.last = kNone;
   --o.waiting;
-  const WireTiming& wire = state_.wires[o.wire];
+  const WireTiming& wire = o.timing;
   const std::uint32_t bytes = wire.wire_bytes(p.bytes);
   const Femto room = std::max(p.ready, o.free);
   const Femto start = std::max(room, c.credit_at);
@@ -156,17 +171,14 @@ void Fabric::Router::pass_on(std::uint32_t number, Femto start, Femto end) {
   const WireTiming& wire = state_.wires[hop.wire];
   if (p.left > 0) {
     // Behind a slower link the head waits until its tail can follow without a gap.
-    const WireTiming& then = state_.wires[state_.hops[p.hop + 1].wire];
+    const Hop after = state_.hops[p.hop + 1];
+    const WireTiming& then = state_.wires[after.wire];
     const Femto next_span = then.span(then.wire_bytes(p.bytes));
     p.ready = std::max(start, end > next_span ? end - next_span : 0) + wire.latency;
     ++p.hop;
     --p.left;
     p.first = false;
-    engine::Message head;
-    head.kind = kHead;
-    head.tag = number;
-    post(state_.router_of_target[hop.wire], head, p.ready);
-    return;
+    return post(state_.router_of_target[hop.wire], head_of(number, after), p.ready);
   }
   const Femto arrived = end + wire.latency;
   give_credit(hop.wire, hop.channel, wire.wire_bytes(p.bytes), arrived + wire.latency);
@@ -210,7 +222,7 @@ void Fabric::Router::note_credit(std::uint32_t wire, std::uint8_t channel, std::
   if (c.waits()) state_.scheduler.wake(id, state_.scheduler.clock().cycle_at_or_after(at));
 }
 
-void Fabric::Router::post(std::uint32_t to, engine::Message message, Femto at) {
+void Fabric::Router::post(std::uint32_t to, const engine::Message& message, Femto at) {
   const engine::Scheduler& s = state_.scheduler;
   state_.scheduler.post(message, to, std::max(s.now() + 1, s.clock().cycle_at_or_after(at)));
 }

@@ -12,10 +12,10 @@ namespace xpusim::network {
 
 /// A node's router: for each virtual channel of each link that leaves it a queue of parts that pass
 /// through and one of those that begin here. What passes through goes first: were it to take turns
-/// with all that a chip has to send, it would fill the buffers of the links before, and loaded rings
-/// would stand still most of the time. It wakes for heads that arrive, and
-/// while somebody waits for links that become free and credits that return: these are noted with
-/// their time by the router behind, and looked at when they could matter.
+/// with all that a chip has to send, it would fill the buffers of the links before, and loaded
+/// rings would stand still most of the time. It wakes for heads that arrive, and while somebody
+/// waits for links that become free and credits that return: these are noted with their time by the
+/// router behind, and looked at when they could matter.
 class Fabric::Router final : public engine::Component {
  public:
   Router(FabricState& state, const Topology& topology, const std::vector<std::uint32_t>& leaving);
@@ -25,6 +25,7 @@ class Fabric::Router final : public engine::Component {
 
   engine::Cycle tick(engine::Cycle now) override;
   engine::Cycle receive(const engine::Message& message, engine::Cycle now) override;
+  void expect(const engine::Message& message) const override;
   const char* waiting_for() const override;
 
   std::uint32_t id = 0;  ///< its component
@@ -48,18 +49,20 @@ class Fabric::Router final : public engine::Component {
     std::uint32_t waiting = 0;  ///< parts in its queues
     std::uint32_t turn = 0;     ///< the channel that is asked first
     engine::Femto free = 0;     ///< the link carries nothing from here on
+    WireTiming timing;
     std::array<Channel, kChannels> channels;
   };
 
-  void enqueue(std::uint32_t part);
-  engine::Cycle serve(Output& output, engine::Cycle now);
-  engine::Cycle settle(Channel& channel, engine::Cycle now);
+  void enqueue(std::uint32_t part, Output& output, Channel& channel);
+  engine::Cycle serve(Output& output, engine::Femto edge);
+  engine::Femto settle(Channel& channel, engine::Femto edge);
   void note_credit(std::uint32_t wire, std::uint8_t channel, std::uint32_t bytes, engine::Femto at);
   bool has_room(const Output& output, const Channel& channel, const Queue& queue) const;
   void cross(Output& output, Channel& channel, Queue& queue);
   void pass_on(std::uint32_t part, engine::Femto start, engine::Femto end);
   void give_credit(std::uint32_t wire, std::uint8_t channel, std::uint32_t bytes, engine::Femto at);
-  void post(std::uint32_t to, engine::Message message, engine::Femto at);
+  engine::Message head_of(std::uint32_t part, Hop hop) const;
+  void post(std::uint32_t to, const engine::Message& message, engine::Femto at);
 
   FabricState& state_;
   std::vector<Output> outputs_;

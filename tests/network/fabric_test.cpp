@@ -135,10 +135,11 @@ TEST_F(FabricTest, keeps_a_stalled_flow_from_overfilling_the_router_behind_it) {
   send(0, 2, 640, 3);
   send(0, 2, 640, 4);
   scheduler.run_until(100000);
-  // 1->2: chip 1's first at 0, then 3 at 820 (credit), before chip 1's second; its credit frees
-  // 0->1 for 4, which comes after that second one, but only because it is not there yet.
+  // 1->2: chip 1's first at 0, then 3 at 820 (credit), which only passes through, so before chip
+  // 1's second; its credit frees 0->1 for 4, which is there at 1640 and goes before that one too.
   EXPECT_EQ(chips[2].when(kArrived, 3), 820u + 810u);
-  EXPECT_EQ(chips[2].when(kArrived, 2), 1640u + 810u);
+  EXPECT_EQ(chips[2].when(kArrived, 4), 1640u + 810u);
+  EXPECT_EQ(chips[2].when(kArrived, 2), 1640u + 820u + 810u);
   EXPECT_EQ(chips[0].when(kSent, 3), 800u);
   EXPECT_EQ(chips[0].when(kSent, 4), 820u + 800u + 10u + 800u);
 }

@@ -37,9 +37,11 @@ std::uint32_t ScheduleBuilder::add(const Ends& ends, const Run& run, const Layou
   if (addend) t.addend = addend->place(run.begin);
   t.part = part_;
   t.bytes = run.bytes();
-  if (run.rows > 1) {
+  if (!run.contiguous()) {
     t.row = run.row;
     t.pitch = run.pitch;
+    t.rows = run.rows;
+    t.plane_pitch = run.plane_pitch;
   }
   t.first_need = static_cast<std::uint32_t>(schedule_.needs.size());
   t.needs = static_cast<std::uint32_t>(needs.size());
@@ -53,8 +55,8 @@ void ScheduleBuilder::need(const Holding& holding, const Region& region, std::si
   if (holding.brought.empty()) return;
   if (holding.run_by_run && holding.region == region && holding.brought.size() == region.size()) {
     out.push_back({holding.brought[i], 0});
-  } else if (holding.run_by_run && holding.region.size() == 1 && holding.region[0].rows == 1 &&
-             holding.brought.size() == 1 && region.size() == 1 && region[0].rows == 1) {
+  } else if (holding.run_by_run && holding.region.size() == 1 && holding.region[0].contiguous() &&
+             holding.brought.size() == 1 && region.size() == 1 && region[0].contiguous()) {
     out.push_back({holding.brought[0], static_cast<std::int64_t>(region[0].begin) -
                                            static_cast<std::int64_t>(holding.region[0].begin)});
   } else {

@@ -6,10 +6,12 @@
 
 namespace xpusim::network {
 
-/// Rows of bytes a pitch apart; one row if contiguous.
+/// Rows of bytes a pitch apart, in planes of so many rows; one row if contiguous.
 struct Run {
   std::uint64_t begin = 0, row = 0, rows = 1, pitch = 0;
-  std::uint64_t bytes() const { return row * rows; }
+  std::uint64_t planes = 1, plane_pitch = 0;
+  std::uint64_t bytes() const { return row * rows * planes; }
+  bool contiguous() const { return rows == 1 && planes == 1; }
   bool operator==(const Run&) const = default;
 };
 

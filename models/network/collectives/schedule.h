@@ -25,19 +25,23 @@ struct Need {
 
 /// Puts bytes of one chip's memory into another one's (or its own), in order, and may add what is
 /// at a place there: to = from + addend. The bytes are contiguous, or rows of `row` bytes that
-/// begin `pitch` apart, alike in all places.
+/// begin `pitch` apart, in planes of `rows` of them that begin `plane_pitch` apart, alike in all
+/// places.
 struct Transfer {
   std::uint32_t src = 0, dst = 0;
-  Place from, to, addend;
+  std::uint64_t bytes = 0;
+  std::uint32_t first_need = 0, needs = 0;
   bool reduces = false;
   std::uint16_t part = 0;  ///< of the data: parts go their own ways, side by side
-  std::uint64_t bytes = 0;
+  Place from, to, addend;
   std::uint64_t row = 0, pitch = 0;  ///< row 0: contiguous
-  std::uint32_t first_need = 0, needs = 0;
+  std::uint64_t rows = 1, plane_pitch = 0;
 
   /// Where its byte `at` lies, from a place on.
   std::uint64_t offset(std::uint64_t at) const {
-    return row == 0 ? at : at / row * pitch + at % row;
+    if (row == 0) return at;
+    const std::uint64_t n = at / row;
+    return n / rows * plane_pitch + n % rows * pitch + at % row;
   }
 };
 

@@ -40,6 +40,7 @@ void ScheduleRun::index_needs() {
         ++progress_[t].whole_needs;
         after_[first_after_[n.transfer + 1]++] = t;
       } else {
+        progress_[t].follows = true;
         followers_[first_follower_[n.transfer + 1]++] = t;
       }
     }
@@ -54,6 +55,7 @@ void ScheduleRun::start() {
 std::uint64_t ScheduleRun::allowed(std::uint32_t transfer) const {
   if (progress_[transfer].whole_needs > 0) return 0;
   const Transfer& t = schedule_.transfers[transfer];
+  if (!progress_[transfer].follows) return t.bytes;
   auto least = static_cast<std::int64_t>(t.bytes);
   for (std::uint32_t k = 0; k < t.needs; ++k) {
     const Need& n = schedule_.needs[t.first_need + k];
@@ -77,7 +79,8 @@ void ScheduleRun::advance(std::uint32_t transfer) {
     const bool begins = p.put == 0;
     p.put += size;
     ++p.unsent;
-    chips_[t.src]->put({t.dst, static_cast<std::uint32_t>(size), transfer, t.reduces, begins});
+    if (begins) p.lane = chips_[t.src]->lane_to(t.dst);
+    chips_[t.src]->put({p.lane, static_cast<std::uint32_t>(size), transfer, t.reduces, begins});
   }
 }
 

@@ -39,7 +39,9 @@ class ScheduleRun final : public DmaListener {
   struct Progress {
     std::uint64_t put = 0, delivered = 0;
     std::uint32_t whole_needs = 0;  ///< transfers that must be delivered as a whole before
+    std::uint32_t lane = 0;         ///< of the sender's engines
     std::uint16_t unsent = 0;       ///< chunks
+    bool follows = false;           ///< others, chunk by chunk
   };
   void index_needs();
   void advance(std::uint32_t transfer);
