@@ -30,7 +30,7 @@ class Machine : public run::Machine {
   Expected<run::LaunchReport> launch_on_all(const exec::Launch& launch,
                                             std::span<exec::DeviceMemory* const> memories,
                                             const run::LaunchOptions& options) override;
-  const run::Family* chip_family() const override { return chip_.family; }
+  const run::LoadedMachine* chip() const override { return &chip_; }
   std::uint32_t chips() const override { return topology_->chips(); }
   std::vector<std::vector<std::uint32_t>> groups(
       const std::vector<std::string>& axes) const override;

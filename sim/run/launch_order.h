@@ -20,7 +20,7 @@ void check_order(const std::vector<LaunchSpec>& launches, Diagnostics& problems)
 /// When launches begin. A kernel has the chips' cores and a collective their network, one at a time
 /// each and in the order of the file; beside that a launch begins when those that it comes after
 /// have ended. Left out: what kernels and collectives that run at the same time take from each
-/// other (bandwidth of the memory, cores that copy).
+/// other (bandwidth of the memory, cores that copy); their reports say how much that would be.
 class Timeline {
  public:
   explicit Timeline(const std::vector<LaunchSpec>& launches);

@@ -131,6 +131,7 @@ struct LaunchOptions {
 };
 
 struct Family;
+struct LoadedMachine;
 
 /// What joins the chips of a system; a kernel knows them by device id.
 struct Interconnect {
@@ -176,8 +177,8 @@ class Machine {
                                                std::span<exec::DeviceMemory* const> memories,
                                                const Interconnect& joined,
                                                const LaunchOptions& options);
-  /// The family of the chips of a system; null: it is a chip itself.
-  virtual const Family* chip_family() const { return nullptr; }
+  /// One of the chips of a system; null: it is a chip itself.
+  virtual const LoadedMachine* chip() const { return nullptr; }
   virtual Peaks peaks() const = 0;              ///< of a system: of all its chips together
   virtual const std::string& name() const = 0;  ///< "h200"
   /// Ops of a function that this machine cannot run, as "op (line): reason"; empty if it can.

@@ -76,8 +76,8 @@ Json check_json(const Report& report) {
 }
 
 Json expected_error_json(const Report& report, const LaunchResult& l) {
-  if (!report.expected_error) return nullptr;
-  const auto& e = *report.expected_error;
+  if (!error_of(report, l)) return nullptr;
+  const auto& e = *error_of(report, l);
   const auto known = e.kinds.find(l.kind);
   const bool has_kind = known != e.kinds.end();
   const bool is_near = has_kind && outside_times(known->second, l.machine.duration_ns).empty();
@@ -203,9 +203,15 @@ Communication communication(const Report& report) {
   Communication c;
   double kernels = 0;  // one at a time, and something always runs
   for (const auto& l : report.launches)
-    (l.machine.network && l.machine.chips.empty() ? c.all_ns : kernels) += l.machine.duration_ns;
+    (is_collective(l.machine) ? c.all_ns : kernels) += l.machine.duration_ns;
   if (c.all_ns > 0) c.exposed_ns = elapsed_ns(report) - kernels;
   return c;
+}
+
+bool is_collective(const LaunchReport& report) { return report.network && report.chips.empty(); }
+
+const std::optional<ExpectedError>& error_of(const Report& report, const LaunchResult& launch) {
+  return is_collective(launch.machine) ? report.collective_error : report.kernel_error;
 }
 
 double total_energy(const LaunchReport& r) {

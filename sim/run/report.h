@@ -37,7 +37,7 @@ struct KindError {
   double shortest_ns = 0, longest_ns = 0;  ///< measured times of these cases
 };
 
-/// What the last `correlate` measured for this machine; absent: never calibrated.
+/// What the last `correlate` measured for a machine; absent: never calibrated.
 struct ExpectedError {
   std::string machine;  ///< its name
   double mean_abs_pct = 0, worst_abs_pct = 0;
@@ -65,13 +65,19 @@ struct Report {
   std::vector<config::ParamDoc> parameters;  ///< all, with their values
   Peaks peaks;
   std::vector<LaunchResult> launches;
-  std::optional<ExpectedError> expected_error;
-  std::vector<CheckResult> checks;  ///< empty without `expect` or with --values off
+  std::optional<ExpectedError> kernel_error;      ///< of a system, that of its chips
+  std::optional<ExpectedError> collective_error;  ///< of a system
+  std::vector<CheckResult> checks;                ///< empty without `expect` or with --values off
   bool checked = false;
   Diagnostics
       failure;  ///< why a launch did not end (the kernel's own error, a deadlock); empty if fine
   bool refused = false;  ///< `failure`: the machine had no code or no room for that launch
 };
+
+/// Whether a launch was a collective, and not a kernel.
+bool is_collective(const LaunchReport& report);
+/// What is known of the errors of launches of its sort.
+const std::optional<ExpectedError>& error_of(const Report& report, const LaunchResult& launch);
 
 /// In microjoules; 0 if the machine has no energy model.
 double total_energy(const LaunchReport& report);

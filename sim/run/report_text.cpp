@@ -221,16 +221,17 @@ std::string first_of(const std::vector<std::string>& list) {
 }
 
 /// What lies outside of the comparison, a line each.
-std::vector<std::string> outside(const Report& report, const ExpectedError& e) {
+std::vector<std::string> outside(const std::vector<const LaunchResult*>& launches,
+                                 const ExpectedError& e) {
   std::vector<std::string> lines;
   if (!e.changes.empty()) lines.push_back(first_of(e.changes));
   std::set<std::string> ops, times;
-  for (const auto& l : report.launches) {
-    ops.insert(l.never_compared.begin(), l.never_compared.end());
-    const auto known = e.kinds.find(l.kind);
+  for (const LaunchResult* l : launches) {
+    ops.insert(l->never_compared.begin(), l->never_compared.end());
+    const auto known = e.kinds.find(l->kind);
     if (known == e.kinds.end()) continue;
-    if (const auto far = outside_times(known->second, l.machine.duration_ns); !far.empty())
-      times.insert(fmt::format("{}: {}", l.machine.name, far));
+    if (const auto far = outside_times(known->second, l->machine.duration_ns); !far.empty())
+      times.insert(fmt::format("{}: {}", l->machine.name, far));
   }
   lines.insert(lines.end(), times.begin(), times.end());
   if (!ops.empty())
@@ -238,26 +239,40 @@ std::vector<std::string> outside(const Report& report, const ExpectedError& e) {
   return lines;
 }
 
-/// What a past comparison with real chips says, and how far this run lies outside of it.
-void trust_text(std::string& out, const Report& report) {
-  if (!report.expected_error)
-    return row(out, "trust", "this machine was never compared with a real one");
-  const auto& e = *report.expected_error;
-  const std::string start = e.changes.empty()
-                                ? "times "
-                                : fmt::format(
-                                      "this configuration was never compared; the unmodified {} "
-                                      "was ",
-                                      e.machine);
-  const char* label = "trust";
-  std::set<std::string> said;
-  for (const auto& l : report.launches) {
-    const std::string found = error_text(e, l.kind);
-    if (!said.insert(found).second) continue;
-    row(out, label, (said.size() == 1 ? start : "and ") + found);
-    label = "";
+/// What a past comparison with real chips says, and how far these launches lie outside of it.
+std::vector<std::string> trust_lines(const std::vector<const LaunchResult*>& launches,
+                                     const std::optional<ExpectedError>& e, const char* subject) {
+  if (!e) return {fmt::format("{} was never compared with a real one", subject)};
+  std::vector<std::string> lines;
+  for (const LaunchResult* l : launches) {
+    const std::string found = error_text(*e, l->kind);
+    const auto says_it = [&](const std::string& line) { return line.ends_with(found); };
+    if (std::any_of(lines.begin(), lines.end(), says_it)) continue;
+    lines.push_back((!lines.empty()       ? "and "
+                     : e->changes.empty() ? "times "
+                                          : fmt::format("this configuration was never compared; "
+                                                        "the unmodified {} was ",
+                                                        e->machine)) +
+                    found);
   }
-  for (const auto& line : outside(report, e)) row(out, "", line);
+  const auto beyond = outside(launches, *e);
+  lines.insert(lines.end(), beyond.begin(), beyond.end());
+  return lines;
+}
+
+/// Of kernels and of collectives, as far as there are any.
+void trust_text(std::string& out, const Report& report) {
+  std::vector<const LaunchResult*> kernels, collectives;
+  for (const auto& l : report.launches)
+    (is_collective(l.machine) ? collectives : kernels).push_back(&l);
+  std::vector<std::string> lines;
+  if (!kernels.empty() || collectives.empty())
+    lines = trust_lines(kernels, report.kernel_error, "this machine");
+  if (!collectives.empty()) {
+    const auto more = trust_lines(collectives, report.collective_error, "this machine's network");
+    lines.insert(lines.end(), more.begin(), more.end());
+  }
+  for (std::size_t i = 0; i < lines.size(); ++i) row(out, i == 0 ? "trust" : "", lines[i]);
 }
 
 /// How much of the time only collectives ran, where kernels did too.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 
 #include "sim/run/bind.h"
 #include "sim/run/bind_kernel.h"
@@ -14,6 +15,36 @@
 
 namespace xpusim::run {
 namespace {
+
+/// Of the memories' bandwidth, that which a launch takes on the mean.
+double memory_share(const LaunchReport& l, const Peaks& peaks) {
+  const double bytes = l.hbm_read_bytes + l.hbm_write_bytes;
+  return l.duration_ns > 0 && peaks.hbm_bytes_per_s > 0
+             ? bytes / (l.duration_ns * 1e-9) / peaks.hbm_bytes_per_s
+             : 0;
+}
+
+/// Says of launches that run at the same time that they take nothing from each other, and how much
+/// of the memories' bandwidth they would have to share.
+void note_what_runs_beside(Report& report) {
+  const auto end = [](const LaunchResult& l) { return l.start_ns + l.machine.duration_ns; };
+  for (LaunchResult& l : report.launches) {
+    std::map<std::string, double> beside;  // the most of each name
+    for (const LaunchResult& other : report.launches) {
+      const double both = std::min(end(l), end(other)) - std::max(l.start_ns, other.start_ns);
+      if (&other == &l || both <= 1e-6 * l.machine.duration_ns) continue;
+      const std::string& name = other.label.empty() ? other.machine.name : other.label;
+      double& share = beside[name];
+      share = std::max(share, memory_share(other.machine, report.peaks));
+    }
+    const double own = memory_share(l.machine, report.peaks);
+    for (const auto& [name, share] : beside)
+      l.machine.notes.push_back(fmt::format(
+          "what {}, at the same time, takes of the memory's bandwidth ({:.0f} % of it, this {:.0f} "
+          "%) and of the cores",
+          name, 100 * share, 100 * own));
+  }
+}
 
 class SystemRun {
  public:
@@ -34,6 +65,7 @@ class SystemRun {
       if (!round(i >= unreported)) return std::move(report_);
       if (i == 0 && report_.checked) report_.checks = checker_.compare(memories_);
     }
+    note_what_runs_beside(report_);
     if (sink_)
       if (auto done = sink_->finish(); !done) return fail(done.error());
     return std::move(report_);

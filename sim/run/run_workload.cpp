@@ -169,8 +169,8 @@ LaunchResult result_of(const exec::Launch& launch, LaunchReport done, double wal
   result.machine = std::move(done);
   result.host = host_stats(result.machine, wall_s);
   result.bound = bound_of(result.machine, report.peaks);
-  if (report.expected_error)
-    result.never_compared = never_compared(*launch.module, *report.expected_error);
+  if (report.kernel_error)
+    result.never_compared = never_compared(*launch.module, *report.kernel_error);
   result.kind = kind_of_kernel(kinds_of_ops(*launch.module));
   result.bottlenecks = find_bottlenecks(result.machine, 3);
   return result;
@@ -184,7 +184,8 @@ Report new_report(const Workload& workload, const LoadedMachine& machine) {
   r.config = machine.config;
   r.parameters = machine.parameters;
   r.peaks = machine.machine->peaks();
-  r.expected_error = expected_error(machine);
+  r.kernel_error = expected_kernel_error(machine);
+  if (machine.machine->chip()) r.collective_error = expected_error(machine);
   return r;
 }
 
@@ -196,7 +197,7 @@ Expected<Report> run_workload(const Workload& workload, const RunSettings& setti
 
 Expected<Report> run_workload(const Workload& workload, const LoadedMachine& machine,
                               const RunSettings& settings) {
-  if (machine.machine->chip_family()) return run_on_system(workload, machine, settings);
+  if (machine.machine->chip()) return run_on_system(workload, machine, settings);
   WorkloadRun run(workload, machine, settings);
   if (auto ready = run.prepare(); !ready) return fail(ready.error());
   return run.run();

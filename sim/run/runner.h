@@ -41,8 +41,8 @@ struct LoadedMachine {
 
   /// The family of what runs kernels: of a system, that of its chips.
   const Family& runs_kernels() const {
-    const Family* chips = machine->chip_family();
-    return chips ? *chips : *family;
+    const LoadedMachine* chip = machine->chip();
+    return chip ? *chip->family : *family;
   }
 };
 

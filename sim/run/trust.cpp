@@ -118,6 +118,11 @@ std::optional<ExpectedError> expected_error(const LoadedMachine& machine) {
   }
 }
 
+std::optional<ExpectedError> expected_kernel_error(const LoadedMachine& machine) {
+  const LoadedMachine* chip = machine.machine->chip();
+  return expected_error(chip ? *chip : machine);
+}
+
 std::string error_text(const ExpectedError& e, const std::string& kind) {
   const auto k = e.kinds.find(kind);
   const bool known = k != e.kinds.end();

@@ -34,6 +34,8 @@ std::string kind_of_kernel(const std::set<std::string>& ops);
 /// none: it was never compared. The parameters that were compared are those that the correlation
 /// names or, where it names none, those of the machine that is shipped under the name.
 std::optional<ExpectedError> expected_error(const LoadedMachine& machine);
+/// The same of its kernels: of a system, what was measured for its chips.
+std::optional<ExpectedError> expected_kernel_error(const LoadedMachine& machine);
 
 /// "4.2 % off on the mean, 20 % at worst, over 12 measured launches of its kind, reductions (...)";
 /// over all launches if none of this kind was compared.

@@ -150,7 +150,7 @@ std::string trust_text(const SweepPlan& plan) {
     const auto ready = plan.ready(i);
     if (!ready) continue;
     const std::string& machine = plan.points()[i].machine;
-    const auto error = expected_error(ready->machine);
+    const auto error = expected_kernel_error(ready->machine);
     if (!error) {
       out += fmt::format("{} was never compared with a real one\n", machine);
       continue;

@@ -11,6 +11,7 @@ namespace xpusim::e2e {
 namespace {
 using nlohmann::json;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(Systems, KernelsThatTalkHaveRightValuesAndConserveBytes) {
   for (const char* job :
@@ -77,6 +78,41 @@ TEST(Systems, CollectivesRunBesideKernelsThatDoNotWaitForThem) {
   EXPECT_NEAR(
       beside["duration_ns"].get<double>() + ns(beside, "duration_ns") - ns(beside, "exposed_ns"),
       apart["duration_ns"].get<double>(), 1);
+}
+
+/// They are simulated as if each had the memory to itself, which a report says where it matters.
+TEST(Systems, SayWhatLaunchesAtTheSameTimeWouldTakeFromEachOther) {
+  const std::string file = temporary("report.json", "");
+  const auto r =
+      xpusim("run workloads/models/gradients_on_pod.yaml --on tpu_v5e_4x4 --values off --json '" +
+             file + "'");
+  ASSERT_EQ(r.exit_code, 0) << r.err;
+  EXPECT_THAT(r.out, HasSubstr("at the same time, takes of the memory's bandwidth ("));
+  int beside = 0;
+  const json report = json::parse(read_file(file));
+  for (const auto& launch : report["launches"])
+    beside += launch["notes"].dump().find("at the same time") != std::string::npos ? 1 : 0;
+  EXPECT_GE(beside, 4);  // two pairs of a collective and a kernel, but not the first kernel
+  const auto alone = xpusim("run workloads/collectives/exchange.yaml --on dgx_h200 --values off");
+  EXPECT_THAT(alone.out, Not(HasSubstr("at the same time")));
+}
+
+/// Kernels are judged by what was measured of their chip, collectives of their system.
+TEST(Systems, TrustKernelsAsTheirChipsAndCollectivesAsTheirNetworks) {
+  const auto trust_on = [](const std::string& job, const std::string& on) {
+    const std::string file = temporary("report.json", "");
+    const auto r = xpusim("run " + job + " --values off --on " + on + " --json '" + file + "'");
+    EXPECT_EQ(r.exit_code, 0) << r.err;
+    const json launch = json::parse(read_file(file))["launches"].back();
+    const json& error = launch["expected_error"];
+    return error.is_null() ? "never" : error["source"].get<std::string>();
+  };
+  const std::string add = "workloads/triton/vector_add.yaml",
+                    sum = "workloads/collectives/all_reduce.yaml";
+  EXPECT_EQ(trust_on(add, "h200_x2"), "traces/correlation/h200.json");
+  EXPECT_EQ(trust_on(sum, "h200_x2"), "traces/correlation/h200_x2.json");
+  EXPECT_EQ(trust_on(add, "dgx_h200"), "traces/correlation/h200.json");
+  EXPECT_EQ(trust_on(sum, "dgx_h200"), "never");
 }
 
 std::string kernel_with(const std::string& ops) {
