@@ -172,13 +172,27 @@ TEST(Control, AWideMultiplyAddHoldsTheMultiplierFourCycles) {
   EXPECT_EQ(code[1].stall, 1);
 }
 
-TEST(Control, AGuardedLoadHoldsBackTheNextOne) {
-  std::vector<Instruction> code = {make(Opcode::kLdg, {4}, {0, 1}), make(Opcode::kLdg, {5}, {0, 1}),
-                                   make(Opcode::kLdg, {6}, {0, 1})};
-  code[0].guard = 0;
+TEST(Control, AccessesToMemoryAreFourCyclesApart) {
+  std::vector<Instruction> code = {make(Opcode::kLdg, {4}, {0, 1}), make(Opcode::kLds, {5}, {2}),
+                                   make(Opcode::kAlu, {7}, {3}), make(Opcode::kShfl, {6}, {2})};
   set_control(code, params());
   EXPECT_EQ(code[0].stall, 4);
   EXPECT_EQ(code[1].stall, 1);
+  EXPECT_EQ(code[2].stall, 3);
+}
+
+TEST(Control, WhatWaitsForAScoreboardComesNoSoonerThanItIsRaised) {
+  std::vector<Instruction> code = {make(Opcode::kShfl, {5}, {2}), make(Opcode::kFma, {6}, {5})};
+  set_control(code, params());
+  EXPECT_EQ(code[0].stall, 2);
+}
+
+TEST(Control, BehindABarrierMemoryWaitsAndArithmeticDoesNot) {
+  std::vector<Instruction> code = {make(Opcode::kBar, {}, {}), make(Opcode::kAlu, {7}, {3}),
+                                   make(Opcode::kLds, {5}, {2})};
+  set_control(code, params());
+  EXPECT_EQ(code[0].stall, 1);
+  EXPECT_EQ(code[1].stall, 5);  // six after the barrier
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ struct MachineInstruction {
   VReg guard = kNoVReg;
   bool guard_negated = false;
   bool guards_early_exit = false;  ///< a guarded store (or part of an atomic) that idle warps skip
+  bool hands_on = false;  ///< a copy for another block: nothing if both lie in one register
   MemoryEffect effect = MemoryEffect::kNone;
   Branch branch = Branch::kAlways;
   std::uint8_t active_warps = 0, active_lanes = 0;

@@ -29,8 +29,10 @@ struct CompilerParams {
   std::int64_t alu_interval = 2;
   std::int64_t xu_interval = 8;
   std::int64_t constant_interval = 8;
-  std::int64_t guarded_memory_interval = 4;
-  std::int64_t control_interval = 6;
+  std::int64_t memory_interval = 4;
+  std::int64_t branch_interval = 5;
+  std::int64_t barrier_interval = 6;
+  std::int64_t group_interval = 4;
   std::int64_t max_stall = 15;
   std::int64_t load_guess = 48;
   std::int64_t memory_guess = 160;
@@ -66,10 +68,14 @@ struct CompilerParams {
               1, 15),
         field("constant_interval", &P::constant_interval, Unit::kCycles,
               "from LDC to the next LDC or S2UR", 1, 15),
-        field("guarded_memory_interval", &P::guarded_memory_interval, Unit::kCycles,
-              "from a guarded access to memory to the next access", 1, 15),
-        field("control_interval", &P::control_interval, Unit::kCycles,
-              "after a barrier, a fence or an exit not taken", 1, 15),
+        field("memory_interval", &P::memory_interval, Unit::kCycles,
+              "between a warp's accesses to memory, of any kind, and shuffles", 1, 15),
+        field("branch_interval", &P::branch_interval, Unit::kCycles,
+              "after a branch or an exit not taken, and where ways meet", 1, 15),
+        field("barrier_interval", &P::barrier_interval, Unit::kCycles,
+              "from a barrier to the next access to memory or branch; after a fence", 1, 15),
+        field("group_interval", &P::group_interval, Unit::kCycles,
+              "after a wait for groups of asynchronous copies", 1, 15),
         field("max_stall", &P::max_stall, Unit::kCycles, "largest stall a control word holds", 1,
               15),
         field("load_guess", &P::load_guess, Unit::kCycles,

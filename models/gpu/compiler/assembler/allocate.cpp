@@ -33,6 +33,10 @@ constexpr std::size_t kWidestAlignment = 8;
 /// listings with wgmma: their accumulators begin at R24).
 constexpr std::size_t kBelowWidest = 24;
 
+/// When a register holds something that will be read: one interval from its first touch to its
+/// last, but for what lies between a read and the write in the same block that replaces the value.
+using Lifetime = std::vector<Interval>;
+
 constexpr int kFileSizes[] = {255, kUniformRegisters, kPredicates};
 
 std::vector<Interval> live_intervals(const MachineCode& code, bool lingering) {
@@ -70,19 +74,57 @@ std::vector<Interval> live_intervals(const MachineCode& code, bool lingering) {
   return live;
 }
 
+/// A register's value is dead from its last read to the next write of a block.
+std::vector<Lifetime> lifetimes(const MachineCode& code, bool lingering) {
+  const std::vector<Interval> whole = live_intervals(code, lingering);
+  std::vector<Lifetime> lives(whole.size());
+  for (VReg r = 0; r < whole.size(); ++r) {
+    if (whole[r].used()) lives[r] = {whole[r]};
+  }
+  constexpr std::size_t kNotRead = ~std::size_t{0};
+  std::vector<std::size_t> read(whole.size(), kNotRead);
+  std::size_t position = 0;
+  for (const auto& block : code.blocks) {
+    std::fill(read.begin(), read.end(), kNotRead);
+    for (const auto& i : block.code) {
+      for (VReg r : i.uses) {
+        const bool lingers = lingering && code.registers[r] == RegFile::kGeneral;
+        const std::size_t until = 2 * position + (lingers ? linger(i.op) : 0);
+        read[r] = read[r] == kNotRead ? until : std::max(read[r], until);
+      }
+      if (i.guard != kNoVReg) read[i.guard] = 2 * position;
+      for (VReg r : i.defs) {
+        const std::size_t written = 2 * position + 1;
+        if (i.guard == kNoVReg && read[r] != kNotRead && read[r] + 1 < written) {
+          Interval& last = lives[r].back();
+          const Interval after{written, last.end};
+          last.end = read[r];
+          lives[r].push_back(after);
+        }
+        read[r] = kNotRead;
+      }
+      ++position;
+    }
+  }
+  return lives;
+}
+
 /// The registers of one file, each with the intervals in which it is taken.
 class File {
  public:
   explicit File(int size) : taken_(static_cast<std::size_t>(size)) {}
 
-  bool is_free(std::size_t number, const Interval& want) const {
+  bool is_free(std::size_t number, const Lifetime& wanted) const {
     for (const Interval& t : taken_[number]) {
-      if (want.begin <= t.end && t.begin <= want.end) return false;
+      for (const Interval& want : wanted) {
+        if (want.begin <= t.end && t.begin <= want.end) return false;
+      }
     }
     return true;
   }
-  void take(std::size_t number, const Interval& want) {
-    taken_[number].push_back(want);
+  void take(std::size_t number, const Lifetime& wanted) {
+    if (wanted.empty()) return;
+    taken_[number].insert(taken_[number].end(), wanted.begin(), wanted.end());
     highest_ = std::max(highest_, static_cast<int>(number) + 1);
   }
   std::size_t size() const { return taken_.size(); }
@@ -99,10 +141,10 @@ struct Request {
   Tuple members;
   std::size_t begin = ~std::size_t{0}, end = 0;
 
-  void cover(const Interval& i) {
-    if (!i.used()) return;
-    begin = std::min(begin, i.begin);
-    end = std::max(end, i.end);
+  void cover(const Lifetime& life) {
+    if (life.empty()) return;
+    begin = std::min(begin, life.front().begin);
+    end = std::max(end, life.back().end);
   }
   std::size_t length() const { return end - begin; }
 };
@@ -110,14 +152,14 @@ struct Request {
 /// In which order registers are placed: none is best for all code.
 enum class Order { kByBegin, kWidestFirst, kLongestFirst, kWidestThenLongest };
 
-std::vector<Request> requests(const MachineCode& code, const std::vector<Interval>& live,
+std::vector<Request> requests(const MachineCode& code, const std::vector<Lifetime>& live,
                               Order order) {
   std::vector<Request> list;
   std::vector<bool> listed(code.tuples.size());
   for (VReg r = 0; r < live.size(); ++r) {
-    if (!live[r].used()) continue;
+    if (live[r].empty()) continue;
     if (code.tuple_of[r] < 0) {
-      list.push_back({{r}, live[r].begin, live[r].end});
+      list.push_back({{r}, live[r].front().begin, live[r].back().end});
       continue;
     }
     const auto t = static_cast<std::size_t>(code.tuple_of[r]);
@@ -142,7 +184,7 @@ std::vector<Request> requests(const MachineCode& code, const std::vector<Interva
 class Allocator {
  public:
   Allocator(const MachineCode& code, bool lingering)
-      : code_(code), live_(live_intervals(code, lingering)), placed_(code.registers.size()) {
+      : code_(code), live_(lifetimes(code, lingering)), placed_(code.registers.size()) {
     where_.number.assign(code.registers.size(), 0);
     sources_.resize(code.registers.size());
     for (const auto& block : code.blocks) {
@@ -155,7 +197,7 @@ class Allocator {
   }
 
   Allocation run(Order order) {
-    files_[0].take(1, {0, ~std::size_t{0} - 1});  // R1: the stack pointer
+    files_[0].take(1, {{0, ~std::size_t{0} - 1}});  // R1: the stack pointer
     for (const Request& request : requests(code_, live_, order)) place(request.members);
     where_.general = files_[0].highest();
     where_.uniform = files_[1].highest();
@@ -170,8 +212,7 @@ class Allocator {
     File& file = file_of(members[0]);
     while (base + members.size() > file.size()) file.grow();
     for (std::size_t m = 0; m < members.size(); ++m) {
-      const Interval& want = live_[members[m]];
-      if (want.used() && !file.is_free(base + m, want)) return false;
+      if (!file.is_free(base + m, live_[members[m]])) return false;
     }
     return true;
   }
@@ -179,7 +220,7 @@ class Allocator {
     for (std::size_t m = 0; m < members.size(); ++m) {
       where_.number[members[m]] = static_cast<std::uint16_t>(base + m);
       placed_[members[m]] = true;
-      if (live_[members[m]].used()) file_of(members[m]).take(base + m, live_[members[m]]);
+      file_of(members[m]).take(base + m, live_[members[m]]);
     }
   }
   void place(const Tuple& members) {
@@ -202,7 +243,7 @@ class Allocator {
   }
 
   const MachineCode& code_;
-  std::vector<Interval> live_;
+  std::vector<Lifetime> live_;
   std::array<File, 3> files_{File(kFileSizes[0]), File(kFileSizes[1]), File(kFileSizes[2])};
   std::vector<bool> placed_;
   std::vector<VRegList> sources_;  // [vreg] of its first definition

@@ -53,6 +53,13 @@ Instruction finish(const MachineInstruction& from, const MachineCode& code,
   return i;
 }
 
+/// Whether a value that is handed on already lies where the other block wants it.
+bool stays(const MachineInstruction& i, const MachineCode& code, const Allocation& where) {
+  if (!i.hands_on || i.guard != kNoVReg || i.uses.size() != 1) return false;
+  const VReg to = i.defs[0], from = i.uses[0];
+  return code.registers[to] == code.registers[from] && where.number[to] == where.number[from];
+}
+
 }  // namespace
 
 int most_registers(int warps) {
@@ -116,7 +123,9 @@ Assembled assemble(MachineCode code, const CompilerParams& params, int most, int
   std::vector<std::int32_t> first;
   for (const auto& block : placed.code.blocks) {
     first.push_back(static_cast<std::int32_t>(out.code.size()));
-    for (const auto& i : block.code) out.code.push_back(finish(i, placed.code, where));
+    for (const auto& i : block.code) {
+      if (!stays(i, placed.code, where)) out.code.push_back(finish(i, placed.code, where));
+    }
   }
   for (auto& i : out.code) {
     if (i.op == Opcode::kBra) i.target = first[static_cast<std::size_t>(i.target)];

@@ -50,6 +50,7 @@ struct ScheduleResult {
   int peak = 0;                    ///< lane registers alive at once
   std::int64_t length = 0;         ///< guessed cycles
   std::int64_t memory_length = 0;  ///< the same, with every load coming from memory
+  std::int64_t known_length = 0;   ///< the same, without waiting for global loads
 };
 inline constexpr int kNoBudget = 1 << 20;
 /// What the scheduler keeps to.

@@ -10,32 +10,26 @@ bool is_plain(const MachineInstruction& i, std::string_view mnemonic) {
   return i.mnemonic == mnemonic && i.guard == kNoVReg && i.defs.size() == 1;
 }
 
-/// Where registers are read and last written, by position in a block.
+/// Where registers are read and written, by position in a block.
 struct Places {
-  std::vector<std::vector<std::size_t>> reads;
-  std::vector<std::size_t> last_write;
-  std::vector<int> writes;
+  std::vector<std::vector<std::size_t>> reads, writes;
 };
 
 Places find_places(const MachineCode& code, const MachineBlock& block) {
   Places p;
   p.reads.resize(code.registers.size());
-  p.last_write.resize(code.registers.size());
   p.writes.resize(code.registers.size());
   for (std::size_t at = 0; at < block.code.size(); ++at) {
     for (VReg r : block.code[at].uses) p.reads[r].push_back(at);
-    for (VReg r : block.code[at].defs) {
-      p.last_write[r] = at;
-      ++p.writes[r];
-    }
+    for (VReg r : block.code[at].defs) p.writes[r].push_back(at);
   }
   return p;
 }
 
-/// A product that only sums read, of sources that stay as they are.
+/// A product that only sums read, of sources that stay as they are until the last of these.
 bool may_contract(const MachineBlock& block, const Places& p, std::size_t at) {
   const MachineInstruction& product = block.code[at];
-  if (!is_plain(product, "FMUL") || p.writes[product.defs[0]] != 1) return false;
+  if (!is_plain(product, "FMUL") || p.writes[product.defs[0]].size() != 1) return false;
   const auto& reads = p.reads[product.defs[0]];
   if (reads.empty()) return false;
   for (std::size_t reader : reads) {
@@ -43,8 +37,10 @@ bool may_contract(const MachineBlock& block, const Places& p, std::size_t at) {
     if (!is_plain(sum, "FADD")) return false;
     if (std::count(sum.uses.begin(), sum.uses.end(), product.defs[0]) != 1) return false;
   }
-  return std::all_of(product.uses.begin(), product.uses.end(),
-                     [&](VReg r) { return p.writes[r] == 0 || p.last_write[r] < at; });
+  return std::all_of(product.uses.begin(), product.uses.end(), [&](VReg r) {
+    return std::none_of(p.writes[r].begin(), p.writes[r].end(),
+                        [&](auto w) { return w >= at && w < reads.back(); });
+  });
 }
 
 /// a * b + c: at most one of the sources is an immediate, so a second one goes to a register.

@@ -117,6 +117,12 @@ class Control {
   std::int64_t write_latency(const Instruction& i) const {
     return fixed_latency(i.op, RegFile::kGeneral, params_);
   }
+  /// Whether the instruction raises one of these scoreboards, which it does a cycle after its
+  /// issue.
+  static bool raises(const Instruction& i, std::uint8_t wait_mask) {
+    return (i.sets != kNone && (wait_mask >> i.sets & 1u) != 0) ||
+           (i.reads != kNone && (wait_mask >> i.reads & 1u) != 0);
+  }
   /// Delays the instruction by the stall count of the one before it.
   void stall_for(const Instruction& i) {
     std::int64_t from = now_;
@@ -135,9 +141,8 @@ class Control {
       const std::int64_t ahead = write_latency(code_[writer_of_[r]]) - write_latency(i);
       from = std::max(from, issued_[r] + std::max<std::int64_t>(1, ahead + 1));
     });
-    for (std::size_t u = 0; u < free_.size(); ++u) {
-      if (needs(i, static_cast<Unit>(u))) from = std::max(from, free_[u]);
-    }
+    if (at_ > 0 && raises(code_[at_ - 1], i.wait_mask)) from = std::max(from, now_ + 1);
+    from = std::max(from, units_.free_for(i.op, i.mnemonic));
     if (at_ > 0) {
       // For results of mma.sync the assembler places idle instructions when one count is too small:
       // here the count goes beyond what a control word holds.
@@ -146,9 +151,7 @@ class Control {
       code_[at_ - 1].stall = static_cast<std::uint8_t>(stall);
       now_ += stall - 1;
     }
-    const Claim claim = claim_of(i, params_);
-    auto& free = free_[static_cast<std::size_t>(claim.unit)];
-    free = std::max(free, now_ + claim.cycles);
+    units_.take(i.op, i.mnemonic, now_, params_);
   }
   void note_result(const Instruction& i, std::size_t r) {
     const bool variable = has_variable_latency(i.op);
@@ -249,7 +252,7 @@ class Control {
   std::int64_t now_ = 0;                // issue cycle, if nothing waits
   std::vector<std::size_t> writer_of_;  // [register] of a fixed-latency result
   std::vector<std::int64_t> issued_;    // when that one did
-  std::array<std::int64_t, static_cast<std::size_t>(Unit::kCount)> free_{};
+  Units units_;
   std::vector<std::uint8_t> result_of_, reader_of_;
   std::vector<bool> read_in_order_;  // by the reader that reader_of_ names
   std::array<int, kScoreboards> pending_{};

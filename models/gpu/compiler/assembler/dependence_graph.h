@@ -30,8 +30,9 @@ class DependenceGraph {
   std::vector<Node>& nodes() { return nodes_; }
   const std::vector<Node>& nodes() const { return nodes_; }
   /// Whether the block keeps closer to the program's order: around wgmma, whose registers the
-  /// tensor cores still read and write. Nothing fills its stalls, and predicates are guessed late
-  /// however they are read. (FIT: so the measured attentions come out; why is open.)
+  /// tensor cores still read and write. Nothing fills its stalls, those of busy units are not
+  /// looked at, and predicates are guessed late however they are read. (FIT: so the measured
+  /// attentions come out; why is open.)
   bool in_program_order() const { return has_async_products_; }
 
  private:

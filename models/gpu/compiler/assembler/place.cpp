@@ -9,6 +9,7 @@ namespace {
 constexpr int kAttempts = 8;
 constexpr double kWorthFlowing = 0.96;  ///< of the length at most, for loads to flow
 constexpr int kWithinReach = 4;         ///< registers too many that reordering may still save
+constexpr double kWorthStalls = 1.12;   ///< of the known length at most, for occupancy
 constexpr double kWorthBlocks = 0.5;  ///< of the length a block at most, for loads that cost blocks
 constexpr int kRelaxations = 3, kRelaxationStep = 4;  ///< how early work may fill stalls, as tried
 /// Registers a thread of blocks of one warp below which work fills stalls: with these as many
@@ -56,21 +57,28 @@ void save_registers(const MachineCode& code, const CompilerParams& params, int b
 Placed place_for_occupancy(const MachineCode& code, const CompilerParams& params, int most,
                            int warps) {
   const int full = full_occupancy_budget(params);
-  Placed best = attempt(code, params, {.comfortable = full, .relaxed = full}, true);
+  ScheduleGoal best_goal{.comfortable = full, .relaxed = full};
+  Placed best = attempt(code, params, best_goal, true);
   int budget = best.schedule.peak;
   bool lingering = true;
   const double limit = static_cast<double>(best.schedule.length) * params.longest_trade;
+  const double known = static_cast<double>(best.schedule.known_length) * kWorthStalls;
   for (int n = full; n < budget; n += kGranule) {
     Placed tight = attempt(code, params, {.budget = n, .comfortable = full, .relaxed = full}, true);
     if (static_cast<double>(tight.schedule.length) > limit) continue;
+    if (static_cast<double>(tight.schedule.known_length) > known) continue;
     if (n == full) lingering = tight.schedule.peak > full + kWithinReach;
     if (tight.schedule.peak > n + kWithinReach) continue;
-    budget = n;
+    best_goal.budget = budget = n;
     best = std::move(tight);
   }
   const int reserved = kStackPointer + static_cast<int>(params.reserved_registers);
   const int needed = lingering ? std::max(full, best.schedule.peak) : full;
   const int goal = round_up(needed + reserved) - reserved + kStackPointer;
+  if (best.where.general > goal) {  // sources of shuffles reused at once, before order is given up
+    Placed plain = attempt(code, params, best_goal, false);
+    if (plain.where.general <= goal) best = std::move(plain);
+  }
   for (int n = 0; n < kAttempts && best.where.general > goal; ++n) {
     save_registers(code, params, budget - n, goal, lingering, best);
   }

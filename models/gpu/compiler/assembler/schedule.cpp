@@ -6,6 +6,7 @@
 
 #include "models/gpu/compiler/assembler/dependence_graph.h"
 #include "models/gpu/compiler/assembler/liveness.h"
+#include "models/gpu/compiler/assembler/stalls.h"
 
 namespace xpusim::gpu {
 namespace {
@@ -22,18 +23,23 @@ class Pressure {
   Pressure(const MachineCode& code, const MachineBlock& block, const std::vector<bool>& in,
            const std::vector<bool>& out)
       : code_(code),
+        in_(in),
+        out_(out),
         left_(code.registers.size()),
         alive_(code.registers.size()),
         whole_(code.tuples.size()) {
     for (const auto& i : block.code) {
-      for_each_touched(i, [&](VReg r) { ++left_[r]; });
       if (i.op != Opcode::kLdg) continue;
       for (VReg r : i.defs) {
         if (code.tuple_of[r] >= 0) whole_[static_cast<std::size_t>(code.tuple_of[r])] = true;
       }
     }
+    find_rewritten(block);
+    for (const auto& i : block.code) {
+      for_each_touched(i, [&](VReg r) { left_[r] += !rewrites(i, r); });
+    }
     for (VReg r = 0; r < left_.size(); ++r) {
-      if (out[r]) ++left_[r];  // never the last touch
+      if (out[r] && !rewritten_[r]) ++left_[r];  // never the last touch
       if (in[r]) begin(r);
     }
     peak_ = general();
@@ -44,6 +50,10 @@ class Pressure {
     const Tuple* begun = nullptr;
     for_each_touched(i, [&](VReg r) {
       if (code_.registers[r] != file) return;
+      if (rewrites(i, r)) {
+        delta += !alive_[r];
+        return;
+      }
       if (left_[r] == 1 && alive_[r]) --delta;
       if (left_[r] == 1 || alive_[r]) return;
       const Tuple* tuple = whole_tuple(r);
@@ -55,6 +65,10 @@ class Pressure {
   }
   void place(const MachineInstruction& i) {
     for_each_touched(i, [&](VReg r) {
+      if (rewrites(i, r)) {
+        begin(r);
+        return;
+      }
       if (--left_[r] == 0) {
         if (alive_[r]) --live_[file(r)];
         alive_[r] = false;
@@ -71,6 +85,29 @@ class Pressure {
   int peak() const { return peak_; }
 
  private:
+  /// Registers whose one write comes after all reads, as of what a loop carries: what they held is
+  /// dead between.
+  void find_rewritten(const MachineBlock& block) {
+    std::vector<int> writes(left_.size());
+    rewritten_.assign(left_.size(), false);
+    for (const auto& i : block.code) {
+      const auto read = [&](VReg r) {
+        if (r != kNoVReg) rewritten_[r] = false;
+      };
+      for (VReg r : i.uses) read(r);
+      read(i.guard);
+      for (VReg r : i.defs) {
+        const bool in_place = std::find(i.uses.begin(), i.uses.end(), r) != i.uses.end();
+        rewritten_[r] = ++writes[r] == 1 && i.guard == kNoVReg && !in_place;
+      }
+    }
+    for (VReg r = 0; r < left_.size(); ++r) {
+      rewritten_[r] = rewritten_[r] && in_[r] && out_[r] && !whole_tuple(r);
+    }
+  }
+  bool rewrites(const MachineInstruction& i, VReg r) const {
+    return rewritten_[r] && std::find(i.defs.begin(), i.defs.end(), r) != i.defs.end();
+  }
   static std::size_t file_of(RegFile f) { return static_cast<std::size_t>(f); }
   std::size_t file(VReg r) const { return file_of(code_.registers[r]); }
   const Tuple* whole_tuple(VReg r) const {
@@ -99,7 +136,9 @@ class Pressure {
   }
 
   const MachineCode& code_;
-  std::vector<int> left_;  // touches not yet placed
+  const std::vector<bool>&in_, &out_;
+  std::vector<int> left_;        // touches not yet placed
+  std::vector<bool> rewritten_;  // by the last of them, which is not counted
   std::vector<bool> alive_;
   std::vector<bool> whole_;  // [tuple] destination of a load
   int live_[3] = {};
@@ -127,9 +166,10 @@ class StreamOrder {
       }
       visit(root);
     }
-    for (auto& r : rank_) {
-      if (r == kNoRank) r = next_++;
+    for (std::uint32_t at = 0; at < nodes_.size(); ++at) {  // what only other blocks read
+      if (!feeds_register(at)) visit(at);
     }
+    for (std::uint32_t at = 0; at < nodes_.size(); ++at) visit(at);
     return rank_;
   }
 
@@ -145,6 +185,10 @@ class StreamOrder {
     const auto& before = nodes_[at].before;
     const bool data_first = block_.code[at].effect == MemoryEffect::kGlobalStore;
     return before[data_first ? before.size() - 1 - n : n];
+  }
+  bool feeds_register(std::uint32_t at) const {
+    return std::any_of(nodes_[at].after.begin(), nodes_[at].after.end(),
+                       [](const Edge& e) { return !e.memory; });
   }
   /// Which instructions global stores depend on.
   std::vector<bool> feeds_stores() const {
@@ -210,6 +254,7 @@ class Scheduler {
             const std::vector<bool>& live_out, const CompilerParams& params,
             const ScheduleGoal& goal)
       : block_(block),
+        params_(params),
         graph_(code, block, params, goal.loads_flow ? params.memory_guess : params.load_guess),
         pressure_(code, block, live_in, live_out),
         budget_(goal.budget),
@@ -244,8 +289,10 @@ class Scheduler {
  private:
   void place(std::uint32_t at) {
     auto& nodes = graph_.nodes();
-    now_ = std::max(now_, nodes[at].earliest);
-    pressure_.place(block_.code[at]);
+    const MachineInstruction& i = block_.code[at];
+    now_ = std::max(now_, ready_at(at));
+    units_.take(i.op, i.mnemonic, now_, params_);
+    pressure_.place(i);
     for (const Edge& e : nodes[at].after) {
       nodes[e.to].earliest = std::max(nodes[e.to].earliest, now_ + e.latency);
       if (--nodes[e.to].waiting_for == 0) ready_.push_back(e.to);
@@ -255,6 +302,11 @@ class Scheduler {
     while (front_ < placed_.size() && (placed_[front_] || is_store(by_rank_[front_]))) ++front_;
   }
 
+  std::int64_t ready_at(std::uint32_t at) const {
+    const MachineInstruction& i = block_.code[at];
+    const std::int64_t unit = graph_.in_program_order() ? 0 : units_.free_for(i.op, i.mnemonic);
+    return std::max(graph_.nodes()[at].earliest, unit);
+  }
   /// A constant that a masked load's idle lanes shall hold.
   bool is_initial(std::uint32_t at) const {
     return block_.code[at].uses.empty() && ahead_[at] && pipe_of(block_.code[at].op) == Pipe::kAlu;
@@ -288,14 +340,15 @@ class Scheduler {
       const bool no_register = !in_order && general > 0 && pressure_.general() + general > budget_;
       // Loads go first, and what is ready fills stalls, while registers that all warps have anyway
       // last: chains that do not depend on one another, as the rows of a reduction, run abreast.
-      const bool free = pressure_.predicate() + predicates <= kPredicates - 1 &&
+      const bool far = predicates > 0 && rank_[at] > front_ + kWindow;  // a loop's own condition
+      const bool free = !far && pressure_.predicate() + predicates <= kPredicates &&
                         pressure_.general() + general <= (ahead_[at] ? comfortable_ : relaxed_);
       bool too_early = !free && (general > 0 || predicates > 0) &&
                        rank_[at] > front_ + (ahead_[at] ? window_ : 0);
       if (is_initial(at) && pressure_.general() + general > comfortable_ && !load_waits_only(at)) {
         too_early = true;
       }
-      const std::int64_t wait = std::max<std::int64_t>(0, graph_.nodes()[at].earliest - now_);
+      const std::int64_t wait = std::max<std::int64_t>(0, ready_at(at) - now_);
       const std::tuple key{no_predicate * 2 + (no_predicate || no_register ? general : 0),
                            too_early + 0, wait, rank_[at]};
       if (n == 0 || key < best_key) {
@@ -307,6 +360,7 @@ class Scheduler {
   }
 
   const MachineBlock& block_;
+  const CompilerParams& params_;
   DependenceGraph graph_;
   Pressure pressure_;
   int budget_;
@@ -318,6 +372,7 @@ class Scheduler {
   std::vector<std::uint32_t> by_rank_;
   std::size_t front_ = 0;  // first rank not yet placed
   std::vector<std::uint32_t> ready_;
+  Units units_;
   std::int64_t now_ = 0;
 };
 
@@ -334,6 +389,7 @@ ScheduleResult schedule(MachineCode& code, const CompilerParams& params, const S
     result.length += scheduler.length();
     result.memory_length +=
         in_order_length(DependenceGraph(code, block, params, params.memory_guess), order);
+    result.known_length += in_order_length(DependenceGraph(code, block, params, 1), order);
     std::vector<MachineInstruction> ordered;
     ordered.reserve(order.size());
     for (std::uint32_t at : order) ordered.push_back(std::move(block.code[at]));

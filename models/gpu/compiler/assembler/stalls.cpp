@@ -23,6 +23,15 @@ bool is_memory(Opcode op) {
   }
 }
 
+bool is_tma(Opcode op) {
+  return op == Opcode::kUtma || op == Opcode::kSyncs || op == Opcode::kSyncsWait;
+}
+
+/// Where a warp may go another way, or another of its ways.
+bool is_branch(Opcode op, std::string_view mnemonic) {
+  return op == Opcode::kBra || op == Opcode::kExit || mnemonic == "BRA" || mnemonic == "BSYNC";
+}
+
 /// Whether an operand comes from a pipe of fixed latency other than the reader's own.
 bool crosses(Opcode from, Opcode to) {
   if (from != Opcode::kAlu && from != Opcode::kFma) return false;
@@ -47,14 +56,14 @@ std::int64_t use_latency(const Instruction& producer, const Instruction& consume
          (crosses(producer.op, consumer.op) ? params.crossing_latency : 0);
 }
 
-Claim claim_of(const Instruction& i, const CompilerParams& params) {
-  const bool guarded = i.guard != kNoGuard;
-  switch (i.op) {
+Claim claim_of(Opcode op, std::string_view mnemonic, const CompilerParams& params) {
+  if (is_branch(op, mnemonic)) return {Unit::kAny, params.branch_interval};
+  switch (op) {
     case Opcode::kAlu:
       return {Unit::kAlu, params.alu_interval};
     case Opcode::kFma: {
-      const bool wide = i.mnemonic.starts_with("IMAD.WIDE");
-      if (!i.mnemonic.starts_with("IMAD")) return {Unit::kMultiplier, 1};
+      const bool wide = mnemonic.starts_with("IMAD.WIDE");
+      if (!mnemonic.starts_with("IMAD")) return {Unit::kMultiplier, 1};
       return {Unit::kMultiplier, wide ? 2 * params.alu_interval : params.alu_interval};
     }
     case Opcode::kMufu:
@@ -62,26 +71,32 @@ Claim claim_of(const Instruction& i, const CompilerParams& params) {
     case Opcode::kLdc:
       return {Unit::kConstants, params.constant_interval};
     case Opcode::kBar:
-    case Opcode::kExit:
+      return {Unit::kBarrier, params.barrier_interval};
     case Opcode::kMembar:
-      return {Unit::kAny, params.control_interval};
+      return {Unit::kAny, params.barrier_interval};
+    case Opcode::kDepbar:
+      return {Unit::kAny, params.group_interval};
+    case Opcode::kLdgdepbar:
+      return {Unit::kMemory, params.memory_interval};
     default:
-      return {Unit::kMemory, is_memory(i.op) && guarded ? params.guarded_memory_interval : 1};
+      return {Unit::kMemory, is_memory(op) ? params.memory_interval : 1};
   }
 }
 
-bool needs(const Instruction& i, Unit unit) {
+bool needs(Opcode op, std::string_view mnemonic, Unit unit) {
   switch (unit) {
     case Unit::kAlu:
-      return i.op == Opcode::kAlu;
+      return op == Opcode::kAlu;
     case Unit::kMultiplier:
-      return i.op == Opcode::kFma && i.mnemonic.starts_with("IMAD");
+      return op == Opcode::kFma && mnemonic.starts_with("IMAD");
     case Unit::kXu:
-      return i.op == Opcode::kMufu;
+      return op == Opcode::kMufu;
     case Unit::kConstants:
-      return i.op == Opcode::kLdc || i.mnemonic == "S2UR";
+      return op == Opcode::kLdc || mnemonic == "S2UR";
     case Unit::kMemory:
-      return is_memory(i.op);
+      return is_memory(op);
+    case Unit::kBarrier:
+      return is_memory(op) || is_branch(op, mnemonic) || is_tma(op);
     case Unit::kAny:
     case Unit::kCount:
       break;

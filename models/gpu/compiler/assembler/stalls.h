@@ -1,5 +1,10 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+
 #include "models/gpu/compiler/machine_code.h"
 #include "models/gpu/compiler/params.h"
 #include "models/gpu/program/program.h"
@@ -22,6 +27,7 @@ enum class Unit : std::uint8_t {
   kXu,
   kConstants,  ///< LDC and S2UR
   kMemory,     ///< every access to memory, and shuffles
+  kBarrier,    ///< what may not come close behind a barrier: memory, TMA, branches
   kAny,        ///< every instruction
   kCount
 };
@@ -31,8 +37,29 @@ struct Claim {
   Unit unit;
   std::int64_t cycles;
 };
-Claim claim_of(const Instruction& i, const CompilerParams& params);
+Claim claim_of(Opcode op, std::string_view mnemonic, const CompilerParams& params);
 /// Whether an instruction has to wait for that unit.
-bool needs(const Instruction& i, Unit unit);
+bool needs(Opcode op, std::string_view mnemonic, Unit unit);
+
+/// When each unit takes the next instruction of a warp.
+class Units {
+ public:
+  /// The first cycle at which no unit is in the way.
+  std::int64_t free_for(Opcode op, std::string_view mnemonic) const {
+    std::int64_t from = 0;
+    for (std::size_t u = 0; u < free_.size(); ++u) {
+      if (needs(op, mnemonic, static_cast<Unit>(u))) from = std::max(from, free_[u]);
+    }
+    return from;
+  }
+  void take(Opcode op, std::string_view mnemonic, std::int64_t at, const CompilerParams& params) {
+    const Claim claim = claim_of(op, mnemonic, params);
+    auto& free = free_[static_cast<std::size_t>(claim.unit)];
+    free = std::max(free, at + claim.cycles);
+  }
+
+ private:
+  std::array<std::int64_t, static_cast<std::size_t>(Unit::kCount)> free_{};
+};
 
 }  // namespace xpusim::gpu

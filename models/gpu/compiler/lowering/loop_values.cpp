@@ -237,7 +237,8 @@ void copy_into(Lowering& l, VReg to, VReg from, std::uint32_t constant) {
     const bool crosses = from != kNoVReg && b.code().registers[from] != RegFile::kUniform;
     b.emit(Opcode::kUniform, crosses ? "R2UR" : "UMOV", {to}, {from}, constant);
   } else {
-    b.emit(Opcode::kAlu, file == RegFile::kPredicate ? "PLOP3" : "MOV", {to}, {from}, constant);
+    b.emit(Opcode::kAlu, file == RegFile::kPredicate ? "PLOP3" : "MOV", {to}, {from}, constant)
+        .hands_on = from != kNoVReg;
   }
 }
 

@@ -41,7 +41,8 @@ bool write_in_place(MachineCode& code, std::size_t first_block, VReg value, VReg
 
 void copy(Lowering& l, VReg to, VReg from, std::uint32_t constant) {
   const bool predicate = l.builder().code().registers[to] == RegFile::kPredicate;
-  l.builder().emit(Opcode::kAlu, predicate ? "PLOP3" : "MOV", {to}, {from}, constant);
+  l.builder().emit(Opcode::kAlu, predicate ? "PLOP3" : "MOV", {to}, {from}, constant).hands_on =
+      from != kNoVReg;
 }
 
 }  // namespace
