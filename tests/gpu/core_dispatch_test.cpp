@@ -78,7 +78,7 @@ TEST(Dispatcher, AddsLaunchAndDrain) {
   // Sent at 100, there at 105; 0, 4, exit at 8; the notice at 105 + 8 + 5; drain.
   EXPECT_EQ(rig.dispatcher->blocks_end(), 118u);
   EXPECT_EQ(rig.dispatcher->end(), 188u);
-  EXPECT_EQ(rig.stall(Stall::kDrain), 70u);
+  EXPECT_EQ(rig.stall(Stall::kTail), 70u);
   EXPECT_EQ(rig.stall(Stall::kLaunch), 105u);
   EXPECT_EQ(rig.stall(Stall::kLaunch, 1), 0u);  // its one warp is on the first sub-core
   EXPECT_EQ(rig.stall(Stall::kNoWork, 1), 118u);

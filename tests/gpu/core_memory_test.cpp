@@ -143,6 +143,35 @@ TEST(SmMemory, ARequestNeverLeavesItsAlignedBlock) {
   EXPECT_EQ(rig.sms[0]->lsu().load_sectors, 32u);
 }
 
+TEST(SmMemory, ABlocksSlotIsFreeOnlyWhenItsStoresHaveLeft) {
+  const auto end = [](std::int64_t drain) {
+    Rig rig(program({store(0)}));
+    rig.params.blocks = 1;
+    rig.blocks = 2;
+    rig.params.mio.drain_latency = drain;
+    rig.source.write = [](BlockRun& run) {
+      run.trace.add_access(0) = row_access(4096, 32, 4, exec::AccessKind::kStore);
+    };
+    rig.run();
+    return rig.dispatcher->blocks_end();
+  };
+  EXPECT_EQ(end(50) - end(20), 30u);
+}
+
+TEST(SmMemory, AWarpWhoseStoresWaitForRoomIsThereUntilTheyHaveLeft) {
+  Rig rig(program({store(0), store(1), store(2)}, 1, 1, 3));
+  rig.params.mio.outstanding_stores = 8;  // sectors: two stores of four
+  rig.source.write = [](BlockRun& run) {
+    for (std::uint32_t site = 0; site < 3; ++site) {
+      run.trace.add_access(site) = row_access(4096 + 128 * site, 32, 4, exec::AccessKind::kStore);
+    }
+  };
+  rig.run();
+  // The third leaves when the first has been performed, a hundred cycles after it left.
+  EXPECT_GE(rig.sub().warp_stall(Stall::kDrain), 90u);
+  EXPECT_LT(rig.sub().warp_cycles(), 110u);
+}
+
 TEST(SmMemory, ABlockDoesNotWaitForItsStoresButTheLaunchDoes) {
   Rig rig(program({store(0)}));
   rig.memory_latency = 1000;

@@ -55,7 +55,7 @@ Class class_of(Opcode op) {
     case Opcode::kRed:
       return {Port::kLg, Action::kReduction};
     case Opcode::kBar:
-      return {Port::kControl, Action::kBarrier};
+      return {Port::kMio, Action::kBarrier};
     case Opcode::kMembar:
       return {Port::kControl, Action::kMembar};
     case Opcode::kCctl:

@@ -138,10 +138,12 @@ std::uint32_t Lsu::begin(std::uint32_t id, const WarpFootprint& footprint, std::
   if (++lg_next_ == lg_starts_.size()) lg_next_ = 0;
   if (any_waits() || !has_room(action, footprint.lines, footprint.sectors)) {
     defer(id, slot, served, footprint);
+    sent_ = kBlocked;
     return kBlocked;
   }
   lg_starts_[slot] = std::max(served, tag_stage_free_);
   serve(id, requests(action, footprint), lg_starts_[slot], now);
+  sent_ = port_free_;
   Access& a = accesses_[id];
   if (a.left > 0) return kBlocked;
   free_accesses_.push_back(id);
@@ -332,6 +334,9 @@ void Lsu::serve_waiting(std::uint32_t now) {
     lg_starts_[d.queue_slot] = start;
     serve(d.access, d.requests, start, now);
     Access& a = accesses_[d.access];
+    if (a.action == Action::kStore || a.action == Action::kReduction) {
+      completions_.push_back({a.who, Completion::kSent, port_free_});
+    }
     if (a.left == 0) {
       if (is_copy(a.action)) {
         completions_.push_back({a.who, Completion::kCopy, end_copy(a, now)});

@@ -38,9 +38,10 @@ struct WarpRef {
 };
 
 /// An access that is complete: its result is written at `ready`, its stores are performed, or what
-/// it copies is in shared memory (then WarpRef::scoreboard is the number of the copy's group).
+/// it copies is in shared memory (then WarpRef::scoreboard is the number of the copy's group); or
+/// stores that had to wait have left the SM.
 struct Completion {
-  enum Kind : std::uint8_t { kResult, kStore, kCopy };
+  enum Kind : std::uint8_t { kResult, kStore, kCopy, kSent };
   WarpRef who;
   Kind kind = kResult;
   std::uint32_t ready = 0;
@@ -95,6 +96,8 @@ class Lsu {
   std::uint32_t mio_free(std::uint32_t sub_core) const {
     return mio_starts_[sub_core * mio_depth_ + mio_next_[sub_core]];
   }
+  /// When the last access was sent, or kBlocked if it waits for room.
+  std::uint32_t sent() const { return sent_; }
   /// The first cycle at which the L1's queue takes another one, or kBlocked.
   std::uint32_t lg_free() const { return lg_starts_[lg_next_]; }
 
@@ -274,6 +277,7 @@ class Lsu {
   std::uint32_t outstanding_ = 0;  // lines of loads and copies
   std::uint32_t copies_ = 0;       // that have not come
   std::uint32_t stored_ = 0;       // sectors of stores that are not yet performed
+  std::uint32_t sent_ = 0;         // when the last access left, kBlocked: it waits
   std::vector<Access> accesses_;
   std::vector<Request> requests_;
   std::vector<Waiter> waiters_;

@@ -108,7 +108,7 @@ struct MioParams {
   std::int64_t request_interval = 1, fill_latency = 12, invalidate_cycles = 150;
   std::int64_t copies = 256, shared_bytes_per_cycle = 128, copied_bytes_per_cycle = 256;
   std::int64_t copy_latency = 0, copy_interval = 0;
-  std::int64_t proxy_fence_latency = 13;
+  std::int64_t proxy_fence_latency = 13, drain_latency = 0;
 
   static constexpr auto schema() {
     using config::field, config::Unit;
@@ -161,6 +161,8 @@ struct MioParams {
         field("copied_bytes_per_cycle", &P::copied_bytes_per_cycle, Unit::kCount,
               "bytes that asynchronous copies write to shared memory if nothing else does", 1,
               2047),
+        field("drain_latency", &P::drain_latency, Unit::kCycles,
+              "the last store of a block leaves the SM: until the block's slot is free", 0, 1000),
         field("proxy_fence_latency", &P::proxy_fence_latency, Unit::kCycles,
               "FENCE.VIEW.ASYNC: issue to the next instruction", 1, 1000),
     };

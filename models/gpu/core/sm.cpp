@@ -137,6 +137,9 @@ void Sm::respond(const engine::Message& message, std::uint32_t now) {
   for (const Completion& c : shared_.lsu.receive(message, now)) {
     sub_cores_[c.who.sub_core].complete(c);
     if (c.kind == Completion::kStore) store_performed(now);
+    if (shared_.ended_block != kBlocked) {
+      end_block(std::exchange(shared_.ended_block, kBlocked), now);
+    }
   }
   if (!was_full || shared_.lsu.lg_free() == kBlocked) return;
   for (std::uint32_t s = 0; s < kSubCores; ++s) {
@@ -154,6 +157,7 @@ void Sm::start_block(std::uint64_t index, std::uint32_t now) {
   block.sequence = sequence_++;
   block.begun = now;
   block.warps_left = shared_.image.warps_of_block;
+  block.sent = 0;
   block.barriers.fill({});
   block.registers = 0;
   block.at_registers = 0;
@@ -197,17 +201,20 @@ void Sm::end_block(std::uint32_t slot, std::uint32_t now) {
     shared_.tracer->block(slot, block.run.index, block.begun, std::max(now, block.begun + 1));
   }
   owes_stores_done_ = shared_.stores_left > 0;
-  tell_dispatcher(kBlockDone, now);
+  const auto drain = static_cast<std::uint32_t>(shared_.params.mio.drain_latency);
+  tell_dispatcher(kBlockDone, block.sent == 0 ? now : std::max(now, block.sent + drain));
   if (shared_.source.failed()) scheduler_.pause();
 }
 
-void Sm::tell_dispatcher(DispatchKind kind, std::uint32_t now) {
+/// What is told later stays behind what was told before.
+void Sm::tell_dispatcher(DispatchKind kind, std::uint32_t at) {
+  told_ = std::max(told_, at);
   engine::Message m;
   m.from = number_;
   m.kind = kind;
   m.address = shared_.stores_left;
   send_requests();  // what was asked before is sent before
-  dispatcher->send(m, now);
+  dispatcher->send(m, told_);
 }
 
 std::uint64_t Sm::retired() const {

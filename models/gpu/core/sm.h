@@ -91,7 +91,7 @@ class Sm : public sc_core::sc_module, public engine::Component {
   void respond(const engine::Message& message, std::uint32_t now);
   void respond_to_tma(const engine::Message& message, std::uint32_t now);
   void store_performed(std::uint32_t now);
-  void tell_dispatcher(DispatchKind kind, std::uint32_t now);
+  void tell_dispatcher(DispatchKind kind, std::uint32_t at);
   std::uint32_t next() const;
   std::uint32_t checked(engine::Cycle now) const;
 
@@ -103,6 +103,7 @@ class Sm : public sc_core::sc_module, public engine::Component {
   std::vector<SubCore> sub_cores_;
   std::uint32_t warp_start_free_ = 0, sequence_ = 0, next_age_ = 0;
   std::uint32_t resident_ = 0, active_since_ = 0;
+  std::uint32_t told_ = 0;         ///< cycle of the last message to the dispatcher
   bool owes_stores_done_ = false;  ///< the dispatcher knows of stores that are not yet performed
   std::uint64_t active_cycles_ = 0, block_cycles_ = 0;
 };

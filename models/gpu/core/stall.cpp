@@ -20,11 +20,12 @@ std::string_view name(Stall reason) {
       "imc_miss",
       "branch_resolving",
       "membar",
+      "drain",
       "not_selected",
       "launch",
       "no_warp",
       "no_work",
-      "drain"};
+      "tail"};
   return kNames[static_cast<std::size_t>(reason)];
 }
 
@@ -44,6 +45,7 @@ std::string_view meaning(Stall reason) {
       "a constant is being fetched",
       "a branch is being taken",
       "waits at a memory fence",
+      "has exited, its stores have not left",
       "another warp was picked",
       "before the first warp",
       "no warp is resident",

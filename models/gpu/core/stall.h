@@ -24,11 +24,12 @@ enum class Stall : std::uint8_t {
   kImcMiss,          ///< the constant cache has not got the line yet
   kBranch,           ///< the branch target is being fetched
   kMembar,           ///< waits at a memory fence
+  kDrain,            ///< has exited, but its stores have not left the SM
   kNotSelected,      ///< could issue, but another warp was picked (of warps only)
   kLaunch,           ///< before the first warp: the launch of the kernel and of the block
   kNoWarp,           ///< no warp is resident
   kNoWork,           ///< of the whole grid, it gets no warp: too few blocks, or warps a block
-  kDrain,            ///< after the last block of the grid
+  kTail,             ///< after the last block of the grid
   kCount
 };
 std::string_view name(Stall reason);

@@ -101,6 +101,7 @@ void SubCore::charge_idle(std::uint32_t now) {
 void SubCore::charge_to(std::uint32_t w, std::uint32_t now) {
   if (ledger_.charged() >= now) return;
   const IssueWord& in = code_[warps_[w].pc];
+  charge(std::min({warps_[w].earliest, ready_[w], now}), warps_[w].first, in.line);
   charge(std::min(ready_[w], now), warps_[w].why, in.line);
   charge(now, port_reason(in.port, w), in.line);
 }
@@ -180,7 +181,9 @@ void SubCore::account(std::uint32_t w, std::uint32_t now, const IssueWord& in) {
   Warp& v = warps_[w];
   // The warp's own life: what held it, then the port, then other warps.
   const std::uint32_t held = std::max(ready_[w], v.last);
-  warp_stalls_[static_cast<std::size_t>(v.why)] += held - v.last;
+  const std::uint32_t first = std::clamp(v.earliest, v.last, held);
+  warp_stalls_[static_cast<std::size_t>(v.first)] += first - v.last;
+  warp_stalls_[static_cast<std::size_t>(v.why)] += held - first;
   if (held < now) account_port(w, held, now, in);
   v.last = now + 1;
   if (ledger_.charged() < now) charge_to(w, now);
@@ -304,7 +307,7 @@ void SubCore::take_fma(const IssueWord& in, std::uint32_t now) {
       return;
     case Action::kMembar:
       v.pc = static_cast<std::uint16_t>(target);
-      v.earliest = now + cycles(sm_.params.mio.membar_latency);
+      hold_until(v, now + cycles(sm_.params.mio.membar_latency), Stall::kMembar);
       if (v.stores > 0) {
         v.wait = Wait::kMembar;
         v.why = Stall::kMembar;
@@ -315,7 +318,13 @@ void SubCore::take_fma(const IssueWord& in, std::uint32_t now) {
       return;
     case Action::kExit:
       if (!exits(w, in)) break;
-      exit_warp(w, now);
+      if (v.unsent == 0) {
+        exit_warp(w, now);
+      } else {
+        v.wait = Wait::kDrain;
+        v.why = Stall::kDrain;
+        set_ready(w, kBlocked);
+      }
       return;
   }
   v.pc = static_cast<std::uint16_t>(target);
@@ -334,12 +343,12 @@ void SubCore::prepare(std::uint32_t w, std::uint32_t at, Stall why) {
   }
   port_[w] = static_cast<std::uint8_t>(in.port);
   v.why = why;
+  hold_until(v, at, why);
   if (in.wait_mask == 0) {
     v.wait = Wait::kNothing;
     set_ready(w, at);
     return;
   }
-  v.earliest = at;
   check_scoreboards(w);
 }
 
@@ -377,7 +386,7 @@ void SubCore::raise(Warp& v, std::uint32_t scoreboard, std::uint32_t until, bool
 
 void SubCore::finish(std::uint32_t blocks_end, std::uint32_t end) {
   charge(blocks_end, had_warp_ ? Stall::kNoWarp : Stall::kNoWork, kNoLine);
-  charge(end, Stall::kDrain, kNoLine);
+  charge(end, Stall::kTail, kNoLine);
 }
 
 const char* SubCore::waiting_for() const {
@@ -398,6 +407,8 @@ const char* SubCore::waiting_for() const {
         return "a warp waits for its copies by TMA";
       case Wait::kPhase:
         return "a warp waits for an mbarrier";
+      case Wait::kDrain:
+        return "a warp that has exited waits for its stores to leave";
       case Wait::kRegisters:
         return "a warp waits for registers that others give up";
       default:

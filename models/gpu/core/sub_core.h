@@ -40,6 +40,7 @@ struct ResidentBlock {
   std::uint32_t sequence = 0;    ///< of the SM's blocks
   std::uint32_t begun = 0;       ///< cycle
   std::uint32_t warps_left = 0;  ///< that have not exited
+  std::uint32_t sent = 0;        ///< cycle at which the last of its stores left
   /// A named barrier: who has arrived, and how many warps must (0: all that are left).
   struct Barrier {
     std::uint64_t here = 0;  ///< bit sub_core * 16 + warp
@@ -160,6 +161,7 @@ class SubCore {
     kBoxes,
     kPhase,
     kRegisters,
+    kDrain,
     kExited
   };
   struct SiteState {
@@ -171,14 +173,16 @@ class SubCore {
     std::uint8_t block = 0, in_block = 0;
     std::uint8_t in_group = 0;  ///< its number among the warps that share its code
     Wait wait = Wait::kExited;
-    Stall why = Stall::kLaunch;  ///< what held it until it was ready
-    bool in_use = false, entered_line = false;
+    Stall first = Stall::kLaunch;  ///< what held it until `earliest`
+    Stall why = Stall::kLaunch;    ///< what held it from then until it was ready
+    bool in_use : 1 = false, entered_line : 1 = false;
     std::uint8_t long_mask = 0;  ///< scoreboards that wait for the L1 and beyond
     std::array<std::uint8_t, kScoreboards> count{};   ///< raised, until an event
     std::array<std::uint32_t, kScoreboards> clear{};  ///< raised, until this cycle
     std::uint32_t last = 0;  ///< cycle up to which its life is accounted for
     std::uint32_t start = 0, earliest = 0;
-    std::uint32_t stores = 0;   ///< accesses that are not yet performed
+    std::uint16_t stores = 0;   ///< accesses that are not yet performed
+    std::uint16_t unsent = 0;   ///< ... that wait in the L1's queue
     std::uint32_t pending = 0;  ///< groups of copies or boxes that its wait lets be under way
     std::uint16_t registers = 0, missing_registers = 0;
   };
@@ -211,6 +215,7 @@ class SubCore {
   void charge_idle(std::uint32_t now);
   void charge_to(std::uint32_t w, std::uint32_t now);
   void prepare(std::uint32_t w, std::uint32_t at, Stall why);
+  static void hold_until(Warp& v, std::uint32_t at, Stall why) { v.earliest = at, v.first = why; }
   void check_scoreboards(std::uint32_t w);
   void raise(Warp& v, std::uint32_t scoreboard, std::uint32_t until, bool is_long);
   Stall port_reason(Port port, std::uint32_t w) const;

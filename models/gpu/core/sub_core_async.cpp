@@ -99,7 +99,7 @@ void SubCore::wait_for_groups(std::uint32_t w, const IssueWord& in, std::uint32_
     return;
   }
   v.pending = in.passes;
-  v.earliest = now + in.stall;
+  hold_until(v, now + in.stall, Stall::kWait);
   v.wait = in.action == Action::kBoxWait ? Wait::kBoxes : Wait::kCopies;
   v.why = Stall::kLongScoreboard;
   set_ready(w, kBlocked);
@@ -192,7 +192,8 @@ void SubCore::wait_for_phase(std::uint32_t w, const IssueWord& in, std::uint32_t
   sm_.lsu.enter_mio(index_, now, 1);
   take_mio_port(now);
   const std::int64_t phase = decision_of(v, in.site, site(w, in.site).next++);
-  v.earliest = now + std::max<std::uint32_t>(in.stall, cycles(sm_.params.tma.wait_latency));
+  hold_until(v, now + std::max<std::uint32_t>(in.stall, cycles(sm_.params.tma.wait_latency)),
+             Stall::kShortScoreboard);
   if (phase == exec::kNoPhase) {
     prepare(w, v.earliest, Stall::kShortScoreboard);
     return;

@@ -34,8 +34,9 @@ std::uint32_t SubCore::issue_xu(const IssueWord& in, std::uint32_t now) {
 
 std::uint32_t SubCore::issue_mio(Warp& v, const IssueWord& in, std::uint32_t now) {
   const bool acts = in.action == Action::kConstant || in.vector == 0 || v.in_group < in.vector;
-  if (!acts) return now + latency_[index(in.op)];
-  std::uint32_t served = sm_.lsu.enter_mio(index_, now, in.passes);
+  // An access whose lanes are all off passes all the same (measured: a wavefront each).
+  const std::uint32_t passes = acts ? in.passes : std::min<std::uint32_t>(in.passes, 1);
+  std::uint32_t served = sm_.lsu.enter_mio(index_, now, passes);
   take_mio_port(now);
   raise(v, in.reads, served + cycles(sm_.params.mio.read_latency), false);
   if (in.action == Action::kConstant) {
@@ -44,8 +45,8 @@ std::uint32_t SubCore::issue_mio(Warp& v, const IssueWord& in, std::uint32_t now
     }
     served = std::max(served, sm_.constants_ready);
   } else {
-    sm_.lsu.count_wavefronts(in.passes);
-    served += std::max<std::uint32_t>(in.passes, 1) - 1;
+    sm_.lsu.count_wavefronts(passes);
+    served += std::max<std::uint32_t>(passes, 1) - 1;
   }
   return served + latency_[index(in.op)];
 }
@@ -92,15 +93,20 @@ void SubCore::issue_global(std::uint32_t w, const IssueWord& in, std::uint32_t n
     take_lg_port(now);
     return;
   }
+  if (f.lanes == 0) sm_.lsu.count_wavefronts(1);
   const WarpRef who{age_[w], static_cast<std::uint8_t>(index_), static_cast<std::uint8_t>(w),
                     in.sets, v.block};
   const std::uint32_t done =
       sm_.lsu.access(in.action, who, f, served, now, is_atomic && in.passes != 0);
   raise(v, in.sets, done, true);
-  if (in.action == Action::kStore || in.action == Action::kReduction) {
-    if (done == kBlocked) {
-      ++v.stores;
-      ++sm_.stores_left;
+  const bool in_flight = done == kBlocked;
+  if (in_flight && (in.action == Action::kStore || in.action == Action::kReduction)) {
+    ++v.stores;
+    ++sm_.stores_left;
+    if (sm_.lsu.sent() == kBlocked) {
+      ++v.unsent;
+    } else {
+      sm_.blocks[v.block].sent = std::max(sm_.blocks[v.block].sent, sm_.lsu.sent());
     }
   }
   take_lg_port(now);
@@ -143,13 +149,16 @@ bool SubCore::branch_taken(std::uint32_t w, const IssueWord& in) {
 void SubCore::arrive(std::uint32_t w, const IssueWord& in, std::uint32_t now) {
   Warp& v = warps_[w];
   ResidentBlock& block = sm_.blocks[v.block];
+  hold_until(v, now + in.stall, Stall::kWait);
   v.wait = Wait::kBarrier;
   v.why = Stall::kBarrier;
   set_ready(w, kBlocked);
   ResidentBlock::Barrier& barrier = block.barriers[in.target];
   barrier.here |= 1ull << (index_ * kWarpsOfSubCore + w);
   barrier.meeting = in.vector;
-  const std::uint32_t counted = std::max(now, sm_.barrier_free);
+  const std::uint32_t served = sm_.lsu.enter_mio(index_, now, 0);  // in the way of other accesses
+  take_mio_port(now);
+  const std::uint32_t counted = std::max(served - 1, sm_.barrier_free);
   sm_.barrier_free = counted + cycles(sm_.params.mio.barrier_interval);
   release_barrier(block, in.target, counted);
 }
@@ -171,7 +180,7 @@ void SubCore::set_registers(std::uint32_t w, const IssueWord& in, std::uint32_t 
   ResidentBlock& block = sm_.blocks[v.block];
   const std::int64_t more = std::int64_t{in.target} - v.registers;
   v.registers = in.target;
-  v.earliest = now + in.stall;
+  hold_until(v, now + in.stall, Stall::kWait);
   if (more <= block.registers) {
     block.registers -= more;
     prepare(w, v.earliest, Stall::kWait);
@@ -233,6 +242,15 @@ void SubCore::complete(const Completion& c) {
   if (c.kind == Completion::kCopy) {
     async_[w].copies.end(c.who.scoreboard, c.ready + cycles(sm_.params.mio.copy_latency));
     if (v.wait == Wait::kCopies) check_groups(w);
+    return;
+  }
+  if (c.kind == Completion::kSent) {
+    ResidentBlock& block = sm_.blocks[v.block];
+    block.sent = std::max(block.sent, c.ready);
+    if (--v.unsent == 0 && v.wait == Wait::kDrain) {
+      warp_stalls_[static_cast<std::size_t>(Stall::kDrain)] += std::max(c.ready, v.last) - v.last;
+      exit_warp(w, c.ready);
+    }
     return;
   }
   if (c.kind == Completion::kStore) {

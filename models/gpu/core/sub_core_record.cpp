@@ -1,5 +1,7 @@
 // What a sub-core tells a recorder.
 
+#include <algorithm>
+
 #include "models/gpu/core/recorder.h"
 #include "models/gpu/core/sub_core.h"
 
@@ -12,6 +14,7 @@ void SubCore::record_issue(std::uint32_t w, std::uint32_t now, const IssueWord& 
   const std::size_t slot = std::size_t{index_} * kWarpsOfSubCore + w;
   r.alive(slot, {v.start, sm_.blocks[v.block].run.index, v.in_block});
   const std::uint32_t held = std::max(ready_[w], v.last);
+  r.span(slot, std::clamp(v.earliest, v.last, held), v.first, v.pc);
   r.span(slot, held, v.why, v.pc);
   if (held < now) {
     const PortWait port = port_wait(w, held, now, in);
