@@ -1,13 +1,13 @@
-// Chains that go through the MIO and come back: a shuffle, a load from shared memory or a special
-// function, then `adds` dependent additions, again and again. What the steps of `adds` show that the
-// single latencies do not: whether a pipe takes work only at some cycles, and what an access costs
-// whose lanes are all off. One block; `warps` of them on the SM.
+// Chains that go through the MIO or the special-function unit and come back: a shuffle, a special
+// function or a load from shared memory whose lanes are all off, then `adds` dependent additions,
+// again and again. The steps of `adds` show whether a pipe takes work only at some cycles. One
+// block; `warps` of them on the SM.
 
 #include "harness.cuh"
 
 static std::uint32_t* g_out;
 
-enum Kind { kShuffle, kShared, kSpecial, kOffShared };
+enum Kind { kShuffle, kSpecial, kOffShared };
 
 template <Kind kKind, int kAdds>
 __global__ void __launch_bounds__(1024, 1) chain(std::uint32_t* out, float y, int off) {
@@ -24,10 +24,6 @@ __global__ void __launch_bounds__(1024, 1) chain(std::uint32_t* out, float y, in
       if (kKind == kShuffle)
         asm volatile("shfl.sync.bfly.b32 %0, %0, 1, 31, 0xffffffff;" : "+f"(x));
       if (kKind == kSpecial) asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(x));
-      if (kKind == kShared)
-        asm volatile("{.reg .u32 t; mov.b32 t, %0; and.b32 t, t, 0; add.u32 t, t, %1; ld.shared.f32 %0, [t];}"
-                     : "+f"(x)
-                     : "r"(at));
       if (kKind == kOffShared)
         asm volatile("{.reg .pred p; setp.ne.s32 p, %2, 0; @p ld.shared.f32 %0, [%1];}"
                      : "+f"(x)
@@ -68,7 +64,6 @@ void all(const char* what) {
 int main() {
   g_out = device<std::uint32_t>(4096);
   all<kShuffle>("shuffle");
-  all<kShared>("shared");
   all<kSpecial>("special");
   all<kOffShared>("shared, all lanes off");
 }

@@ -59,6 +59,7 @@ struct ScheduleGoal {
   int comfortable = 0;      ///< lane registers below which loads go first
   int relaxed = 0;          ///< lane registers below which any work may fill stalls
   bool loads_flow = false;  ///< loads go out as early as the budget allows, as if they took long
+  bool sees_units = true;   ///< others fill the stalls of busy units, which may take registers
 };
 /// Orders each block's instructions in the order in which values are needed, as far as guessed
 /// latencies and the goal allow.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/gpu/compiler/assembler/stalls.h"
+
 namespace xpusim::gpu {
 
 DependenceGraph::DependenceGraph(const MachineCode& code, const MachineBlock& block,
@@ -108,9 +110,12 @@ void DependenceGraph::order_effects(std::uint32_t at) {
 
 std::int64_t in_order_length(DependenceGraph graph, const std::vector<std::uint32_t>& order) {
   auto& nodes = graph.nodes();
+  Units units;
   std::int64_t now = 0;
   for (std::uint32_t at : order) {
-    now = std::max(now, nodes[at].earliest);
+    const MachineInstruction& i = graph.code()[at];
+    now = std::max({now, nodes[at].earliest, units.free_for(i.op, i.mnemonic)});
+    units.take(i.op, i.mnemonic, now, graph.params());
     for (const Edge& e : nodes[at].after) {
       nodes[e.to].earliest = std::max(nodes[e.to].earliest, now + e.latency);
     }

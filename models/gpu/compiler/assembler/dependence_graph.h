@@ -29,6 +29,8 @@ class DependenceGraph {
                   std::int64_t load_guess);
   std::vector<Node>& nodes() { return nodes_; }
   const std::vector<Node>& nodes() const { return nodes_; }
+  const std::vector<MachineInstruction>& code() const { return block_.code; }
+  const CompilerParams& params() const { return params_; }
   /// Whether the block keeps closer to the program's order: around wgmma, whose registers the
   /// tensor cores still read and write. Nothing fills its stalls, those of busy units are not
   /// looked at, and predicates are guessed late however they are read. (FIT: so the measured
@@ -58,7 +60,7 @@ class DependenceGraph {
 };
 
 /// Cycles until the last instruction of this order issues, one a cycle, each when what it needs is
-/// there.
+/// there and its unit takes it.
 std::int64_t in_order_length(DependenceGraph graph, const std::vector<std::uint32_t>& order);
 
 }  // namespace xpusim::gpu

@@ -7,9 +7,10 @@ namespace xpusim::gpu {
 namespace {
 
 constexpr int kAttempts = 8;
-constexpr double kWorthFlowing = 0.96;  ///< of the length at most, for loads to flow
-constexpr int kWithinReach = 4;         ///< registers too many that reordering may still save
-constexpr double kWorthStalls = 1.12;   ///< of the known length at most, for occupancy
+constexpr double kWorthFlowing = 0.96;    ///< of the length at most, for loads to flow
+constexpr int kWithinReach = 4;           ///< registers too many that reordering may still save
+constexpr double kWorthRegisters = 1.05;  ///< of the length at most, for fewer registers
+constexpr double kWorthStalls = 1.12;     ///< of the known length at most, for occupancy
 constexpr double kWorthBlocks = 0.5;  ///< of the length a block at most, for loads that cost blocks
 constexpr int kRelaxations = 3, kRelaxationStep = 4;  ///< how early work may fill stalls, as tried
 /// Registers a thread of blocks of one warp below which work fills stalls: with these as many
@@ -18,8 +19,8 @@ constexpr int kRelaxedAlone = 64;
 
 int round_up(int n) { return (n + kGranule - 1) / kGranule * kGranule; }
 
-Placed attempt(const MachineCode& code, const CompilerParams& params, const ScheduleGoal& goal,
-               bool lingering) {
+Placed attempt_once(const MachineCode& code, const CompilerParams& params, const ScheduleGoal& goal,
+                    bool lingering) {
   Placed p;
   p.code = code;
   p.schedule = schedule(p.code, params, goal);
@@ -27,6 +28,18 @@ Placed attempt(const MachineCode& code, const CompilerParams& params, const Sche
   spill_predicates(p.code);
   p.where = allocate(p.code, lingering);
   return p;
+}
+
+/// Stalls of busy units are filled, unless that takes registers and saves little.
+Placed attempt(const MachineCode& code, const CompilerParams& params, const ScheduleGoal& goal,
+               bool lingering) {
+  Placed filled = attempt_once(code, params, goal, lingering);
+  ScheduleGoal plain_goal = goal;
+  plain_goal.sees_units = false;
+  Placed plain = attempt_once(code, params, plain_goal, lingering);
+  const double longest = static_cast<double>(filled.schedule.length) * kWorthRegisters;
+  const bool saves = plain.where.general < filled.where.general;
+  return saves && static_cast<double>(plain.schedule.length) <= longest ? plain : filled;
 }
 
 /// Lane registers that code may keep alive for the most warps to fit.

@@ -259,6 +259,7 @@ class Scheduler {
         pressure_(code, block, live_in, live_out),
         budget_(goal.budget),
         window_(goal.loads_flow ? block.code.size() : kWindow),
+        sees_units_(goal.sees_units && !graph_.in_program_order()),
         comfortable_(goal.comfortable),
         relaxed_(graph_.in_program_order() ? 0 : goal.relaxed),
         rank_(StreamOrder(block, graph_.nodes()).run()),
@@ -284,7 +285,6 @@ class Scheduler {
     return order;
   }
   int peak() const { return pressure_.peak(); }
-  std::int64_t length() const { return now_; }
 
  private:
   void place(std::uint32_t at) {
@@ -304,7 +304,9 @@ class Scheduler {
 
   std::int64_t ready_at(std::uint32_t at) const {
     const MachineInstruction& i = block_.code[at];
-    const std::int64_t unit = graph_.in_program_order() ? 0 : units_.free_for(i.op, i.mnemonic);
+    const bool sees =
+        sees_units_ && !ahead_[at];  // nothing is put before a load for its unit's sake
+    const std::int64_t unit = sees ? units_.free_for(i.op, i.mnemonic) : 0;
     return std::max(graph_.nodes()[at].earliest, unit);
   }
   /// A constant that a masked load's idle lanes shall hold.
@@ -365,6 +367,7 @@ class Scheduler {
   Pressure pressure_;
   int budget_;
   std::size_t window_;
+  bool sees_units_;
   int comfortable_, relaxed_;        // registers below which waste is no matter: for loads, all
   std::vector<std::uint32_t> rank_;  // [instruction] place in the stream
   std::vector<bool> ahead_;
@@ -386,7 +389,8 @@ ScheduleResult schedule(MachineCode& code, const CompilerParams& params, const S
     Scheduler scheduler(code, block, live.in[b], live.out[b], params, goal);
     const std::vector<std::uint32_t> order = scheduler.run();
     result.peak = std::max(result.peak, scheduler.peak());
-    result.length += scheduler.length();
+    const std::int64_t guess = goal.loads_flow ? params.memory_guess : params.load_guess;
+    result.length += in_order_length(DependenceGraph(code, block, params, guess), order);
     result.memory_length +=
         in_order_length(DependenceGraph(code, block, params, params.memory_guess), order);
     result.known_length += in_order_length(DependenceGraph(code, block, params, 1), order);
