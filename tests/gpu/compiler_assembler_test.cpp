@@ -263,6 +263,24 @@ TEST(Assembler, AProductIsFusedWithTheSumThatReplacesItsSource) {
   EXPECT_EQ(fused(true), 0);  // its source is another value by then
 }
 
+TEST(Assembler, ASumBeforeItsProductIsNotFusedWithIt) {
+  MachineCode code;
+  Builder b(code);
+  const VReg tid = b.value(Opcode::kS2r, "S2R", {}), carried = b.general();
+  const VReg sum = b.value(Opcode::kFma, "FADD", {carried, tid});
+  b.emit(Opcode::kFma, "FMUL", {carried}, {sum}, 0x3f000000);
+  contract(code);
+  EXPECT_EQ(count(code, "FFMA"), 0);
+}
+
+TEST(Assembler, AValueThatAlreadyLiesWhereALoopWantsItIsNotCopied) {
+  const CarryingLoop loop;
+  const Assembled out = assemble(loop.code, {}, 255, 4);
+  EXPECT_EQ(std::count_if(out.code.begin(), out.code.end(),
+                          [](const Instruction& i) { return i.mnemonic == "MOV"; }),
+            1);  // the thread's number is read again behind the loop: x is another register
+}
+
 TEST(Assembler, SpecialFunctionsAreSpreadOverWhatElseThereIsToDo) {
   MachineCode code;
   Builder b(code);

@@ -175,7 +175,7 @@ TEST(Lowering, TheSmallestKernelIsThisText) {
   ASSERT_TRUE(program) << program.error().str();
   std::vector<std::string> mnemonics;
   for (const auto& i : program->code) mnemonics.push_back(i.mnemonic);
-  EXPECT_THAT(mnemonics, ElementsAre("LDC", "S2R", "LDC.64", "ULDC.64", "LDC.64", "SHF.L", "LOP3",
+  EXPECT_THAT(mnemonics, ElementsAre("LDC", "S2R", "ULDC.64", "LDC.64", "LDC.64", "SHF.L", "LOP3",
                                      "IMAD.WIDE", "LDG.E.128", "IMAD.WIDE", "STG.E.128", "EXIT"));
 }
 

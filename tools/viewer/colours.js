@@ -20,7 +20,8 @@ const HUES = {
   launch: ['#b9c0cc', '/'],
   no_warp: ['#b9c0cc', ' '],
   no_work: ['#e4e7ec', '/'],
-  drain: ['#b9c0cc', '\\'],
+  drain: ['#0072b2', '\\'],
+  tail: ['#b9c0cc', '\\'],
   // A TensorCore's cycles.
   vector_delay_wait: ['#f0e442'],
   scalar_delay_wait: ['#f0e442', '/'],

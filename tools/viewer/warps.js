@@ -19,8 +19,8 @@ const WARP_WORDS = {instruction: 'instruction', lanes: 'warps', issued: 'warps o
     `${number(REC.shared_bytes)} bytes of shared memory a block.`,
   reading: ['A warp is 32 lanes that issue together. An SM has four sub-cores; each issues at most one ' +
     'instruction of one of its warps a cycle.',
-    'A warp that does not issue waits for one reason at a time. Here a wait counts for the reason that held ' +
-    'the warp last before it could issue; the instruction shown is the one that it waited to issue.',
+    'A warp that does not issue waits for one reason at a time. Here a wait counts as wait (or a branch, a ' +
+    'fetch) up to the stall count, then for the reason that held the warp last before it could issue; the instruction shown is the one that it waited to issue.',
     'The bar above counts cycles of sub-cores, of which each has one reason: issued if any of its warps issued, ' +
     'else what held the warp that could go on first. The rows count cycles of warps, of which most wait at any time.',
     'Where a pixel holds several cycles, it has the colour of the state that took most of them.',

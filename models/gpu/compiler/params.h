@@ -39,7 +39,7 @@ struct CompilerParams {
   std::int64_t shared_guess = 30;
   std::int64_t mufu_guess = 20;
   std::int64_t occupancy_registers = 32;
-  double longest_trade = 1.5;
+  double longest_trade = 1.3;
   std::int64_t reserved_registers = 2;
 
   static constexpr auto schema() {
@@ -73,7 +73,8 @@ struct CompilerParams {
         field("branch_interval", &P::branch_interval, Unit::kCycles,
               "after a branch or an exit not taken, and where ways meet", 1, 15),
         field("barrier_interval", &P::barrier_interval, Unit::kCycles,
-              "from a barrier to the next access to memory or branch; after a fence", 1, 15),
+              "from a barrier to the next access to memory, mbarrier or branch; after a fence", 1,
+              15),
         field("group_interval", &P::group_interval, Unit::kCycles,
               "after a wait for groups of asynchronous copies", 1, 15),
         field("max_stall", &P::max_stall, Unit::kCycles, "largest stall a control word holds", 1,

@@ -135,7 +135,7 @@ void Sm::respond(const engine::Message& message, std::uint32_t now) {
   }
   const bool was_full = shared_.lsu.lg_free() == kBlocked;
   for (const Completion& c : shared_.lsu.receive(message, now)) {
-    sub_cores_[c.who.sub_core].complete(c);
+    sub_cores_[c.who.sub_core].complete(c, now);
     if (c.kind == Completion::kStore) store_performed(now);
     if (shared_.ended_block != kBlocked) {
       end_block(std::exchange(shared_.ended_block, kBlocked), now);
@@ -157,6 +157,7 @@ void Sm::start_block(std::uint64_t index, std::uint32_t now) {
   block.sequence = sequence_++;
   block.begun = now;
   block.warps_left = shared_.image.warps_of_block;
+  block.leaving = 0;
   block.sent = 0;
   block.barriers.fill({});
   block.registers = 0;

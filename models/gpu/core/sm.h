@@ -32,8 +32,9 @@ struct SmScratch {
 
 /// Four sub-cores, the MIO with the L1, the instruction path and the slots for resident blocks. A
 /// block is executed functionally when it becomes resident (BlockSource), its warps then replay
-/// what they touch and how they branch. Its slot is free again when all warps have exited; stores
-/// may still be on their way. Left out: clusters and local memory.
+/// what they touch and how they branch. Its slot is free again a while after the last of its warps'
+/// stores has left the SM; they need not be performed. Left out: clusters and local memory, and
+/// that atomics with results and copies by TMA keep the slot too.
 ///
 /// What an SM sends is under way for many cycles, so nobody need know it before. An SM therefore
 /// keeps what arrives and works through a window of cycles at its end, each message and instruction

@@ -69,7 +69,7 @@ void SubCore::start_warp(std::uint32_t block, std::uint32_t in_block, std::uint3
   v.block = static_cast<std::uint8_t>(block);
   v.in_block = static_cast<std::uint8_t>(in_block);
   v.in_group = sm_.image.warps[in_block].number;
-  v.registers = sm_.image.registers;
+  v.registers = static_cast<std::uint8_t>(sm_.image.registers);
   v.last = v.start = now;
   age_[w] = age;
   if (!async_.empty()) {
@@ -321,9 +321,7 @@ void SubCore::take_fma(const IssueWord& in, std::uint32_t now) {
       if (v.unsent == 0) {
         exit_warp(w, now);
       } else {
-        v.wait = Wait::kDrain;
-        v.why = Stall::kDrain;
-        set_ready(w, kBlocked);
+        drain(w, now);
       }
       return;
   }

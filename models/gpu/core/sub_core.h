@@ -40,6 +40,7 @@ struct ResidentBlock {
   std::uint32_t sequence = 0;    ///< of the SM's blocks
   std::uint32_t begun = 0;       ///< cycle
   std::uint32_t warps_left = 0;  ///< that have not exited
+  std::uint32_t leaving = 0;     ///< ... of these, that are past their exit and drain
   std::uint32_t sent = 0;        ///< cycle at which the last of its stores left
   /// A named barrier: who has arrived, and how many warps must (0: all that are left).
   struct Barrier {
@@ -133,7 +134,7 @@ class SubCore {
     return std::max(ready_[warp], port_free_[port_[warp]]);
   }
 
-  void complete(const Completion& c);
+  void complete(const Completion& c, std::uint32_t now);
   void leave_barrier(std::uint32_t warp, std::uint32_t at, Stall why);
   /// A copy by TMA of one of its warps has come to something (but for kPerformed, which is of the
   /// block's slot).
@@ -181,10 +182,10 @@ class SubCore {
     std::array<std::uint32_t, kScoreboards> clear{};  ///< raised, until this cycle
     std::uint32_t last = 0;  ///< cycle up to which its life is accounted for
     std::uint32_t start = 0, earliest = 0;
-    std::uint16_t stores = 0;   ///< accesses that are not yet performed
-    std::uint16_t unsent = 0;   ///< ... that wait in the L1's queue
+    std::uint32_t stores = 0;   ///< accesses that are not yet performed
     std::uint32_t pending = 0;  ///< groups of copies or boxes that its wait lets be under way
-    std::uint16_t registers = 0, missing_registers = 0;
+    std::uint16_t unsent = 0;   ///< stores that wait in the L1's queue
+    std::uint8_t registers = 0, missing_registers = 0;
   };
   static_assert(sizeof(Warp) == 64);
 
@@ -209,6 +210,7 @@ class SubCore {
   PortWait port_wait(std::uint32_t w, std::uint32_t held, std::uint32_t now,
                      const IssueWord& in) const;
   void record_issue(std::uint32_t w, std::uint32_t now, const IssueWord& in);
+  void record_drain(std::uint32_t w, std::uint32_t now);
   void record_access(std::uint32_t w, std::uint32_t now, const IssueWord& in,
                      const exec::Access& access);
   void charge(std::uint32_t until, Stall reason, std::uint32_t line);
@@ -263,6 +265,8 @@ class SubCore {
   void set_registers(std::uint32_t w, const IssueWord& in, std::uint32_t now);
   void take_registers(std::uint32_t w, std::uint32_t now);
   bool exits(std::uint32_t w, const IssueWord& in);
+  void drain(std::uint32_t w, std::uint32_t now);
+  void end_drain(std::uint32_t w, std::uint32_t now);
   void exit_warp(std::uint32_t w, std::uint32_t now);
 
   SiteState& site(std::uint32_t w, std::uint32_t s) { return sites_[w * sm_.image.site_count + s]; }

@@ -93,6 +93,7 @@ void SubCore::issue_global(std::uint32_t w, const IssueWord& in, std::uint32_t n
     take_lg_port(now);
     return;
   }
+  // As an access to shared memory: in the masked tails of measured streams, one each.
   if (f.lanes == 0) sm_.lsu.count_wavefronts(1);
   const WarpRef who{age_[w], static_cast<std::uint8_t>(index_), static_cast<std::uint8_t>(w),
                     in.sets, v.block};
@@ -149,14 +150,16 @@ bool SubCore::branch_taken(std::uint32_t w, const IssueWord& in) {
 void SubCore::arrive(std::uint32_t w, const IssueWord& in, std::uint32_t now) {
   Warp& v = warps_[w];
   ResidentBlock& block = sm_.blocks[v.block];
-  hold_until(v, now + in.stall, Stall::kWait);
+  v.earliest = now + in.stall;
+  warp_stalls_[static_cast<std::size_t>(Stall::kWait)] += v.earliest - v.last;
+  v.last = v.earliest;
   v.wait = Wait::kBarrier;
   v.why = Stall::kBarrier;
   set_ready(w, kBlocked);
   ResidentBlock::Barrier& barrier = block.barriers[in.target];
   barrier.here |= 1ull << (index_ * kWarpsOfSubCore + w);
   barrier.meeting = in.vector;
-  const std::uint32_t served = sm_.lsu.enter_mio(index_, now, 0);  // in the way of other accesses
+  const std::uint32_t served = sm_.lsu.enter_mio(index_, now, 0);  // takes a turn like accesses
   take_mio_port(now);
   const std::uint32_t counted = std::max(served - 1, sm_.barrier_free);
   sm_.barrier_free = counted + cycles(sm_.params.mio.barrier_interval);
@@ -165,7 +168,8 @@ void SubCore::arrive(std::uint32_t w, const IssueWord& in, std::uint32_t now) {
 
 void SubCore::release_barrier(ResidentBlock& block, std::uint32_t number, std::uint32_t now) {
   ResidentBlock::Barrier& barrier = block.barriers[number];
-  const std::uint32_t meeting = barrier.meeting != 0 ? barrier.meeting : block.warps_left;
+  const std::uint32_t meeting =
+      barrier.meeting != 0 ? barrier.meeting : block.warps_left - block.leaving;
   if (static_cast<std::uint32_t>(__builtin_popcountll(barrier.here)) < meeting) return;
   const std::uint32_t at = now + cycles(sm_.params.mio.barrier_latency);
   for (std::uint64_t m = std::exchange(barrier.here, 0); m != 0; m &= m - 1) {
@@ -179,7 +183,7 @@ void SubCore::set_registers(std::uint32_t w, const IssueWord& in, std::uint32_t 
   Warp& v = warps_[w];
   ResidentBlock& block = sm_.blocks[v.block];
   const std::int64_t more = std::int64_t{in.target} - v.registers;
-  v.registers = in.target;
+  v.registers = static_cast<std::uint8_t>(in.target);
   hold_until(v, now + in.stall, Stall::kWait);
   if (more <= block.registers) {
     block.registers -= more;
@@ -187,7 +191,7 @@ void SubCore::set_registers(std::uint32_t w, const IssueWord& in, std::uint32_t 
   } else {
     v.wait = Wait::kRegisters;
     v.why = Stall::kWarpgroup;
-    v.missing_registers = static_cast<std::uint16_t>(more);
+    v.missing_registers = static_cast<std::uint8_t>(more);
     set_ready(w, kBlocked);
     block.at_registers |= 1ull << (index_ * kWarpsOfSubCore + w);
   }
@@ -208,7 +212,7 @@ void SubCore::take_registers(std::uint32_t w, std::uint32_t now) {
 }
 
 void SubCore::leave_barrier(std::uint32_t w, std::uint32_t at, Stall why) {
-  prepare(w, at, why);
+  prepare(w, std::max(at, warps_[w].earliest), why);
   sm_.wake[index_] = std::min(sm_.wake[index_], time(w));
 }
 
@@ -217,6 +221,29 @@ bool SubCore::exits(std::uint32_t w, const IssueWord& in) {
   Warp& v = warps_[w];
   const exec::Access* a = access_of(v, w, in);
   return a == nullptr || !sm_.image.footprints[in.site].any_active(*a, v.in_group, in.vector);
+}
+
+/// A warp past its exit: no barrier waits for it, but its slot is taken while its stores wait.
+void SubCore::drain(std::uint32_t w, std::uint32_t now) {
+  Warp& v = warps_[w];
+  v.wait = Wait::kDrain;
+  v.why = Stall::kDrain;
+  set_ready(w, kBlocked);
+  ResidentBlock& block = sm_.blocks[v.block];
+  ++block.leaving;
+  for (std::uint32_t n = 0; n < kBarriersOfBlock; ++n) {
+    if (block.barriers[n].here != 0) release_barrier(block, n, now);
+  }
+}
+
+void SubCore::end_drain(std::uint32_t w, std::uint32_t now) {
+  Warp& v = warps_[w];
+  warp_stalls_[static_cast<std::size_t>(Stall::kDrain)] += now + 1 - v.last;
+  if (resident_ == 1) charge(now + 1, Stall::kDrain, code_[v.pc].line);
+  if (sm_.recorder) [[unlikely]]
+    record_drain(w, now);
+  --sm_.blocks[v.block].leaving;
+  exit_warp(w, now);
 }
 
 void SubCore::exit_warp(std::uint32_t w, std::uint32_t now) {
@@ -235,7 +262,7 @@ void SubCore::exit_warp(std::uint32_t w, std::uint32_t now) {
   }
 }
 
-void SubCore::complete(const Completion& c) {
+void SubCore::complete(const Completion& c, std::uint32_t now) {
   const std::uint32_t w = c.who.warp;
   Warp& v = warps_[w];
   if (!v.in_use || age_[w] != c.who.age || v.wait == Wait::kExited) return;
@@ -247,10 +274,7 @@ void SubCore::complete(const Completion& c) {
   if (c.kind == Completion::kSent) {
     ResidentBlock& block = sm_.blocks[v.block];
     block.sent = std::max(block.sent, c.ready);
-    if (--v.unsent == 0 && v.wait == Wait::kDrain) {
-      warp_stalls_[static_cast<std::size_t>(Stall::kDrain)] += std::max(c.ready, v.last) - v.last;
-      exit_warp(w, c.ready);
-    }
+    if (--v.unsent == 0 && v.wait == Wait::kDrain) end_drain(w, now);
     return;
   }
   if (c.kind == Completion::kStore) {

@@ -26,6 +26,11 @@ void SubCore::record_issue(std::uint32_t w, std::uint32_t now, const IssueWord& 
   r.issued(v.pc, in.action != Action::kMio || in.vector == 0 || v.in_group < in.vector);
 }
 
+void SubCore::record_drain(std::uint32_t w, std::uint32_t now) {
+  const std::size_t slot = std::size_t{index_} * kWarpsOfSubCore + w;
+  sm_.recorder->span(slot, now + 1, Stall::kDrain, warps_[w].pc);
+}
+
 void SubCore::record_access(std::uint32_t w, std::uint32_t now, const IssueWord& in,
                             const exec::Access& access) {
   const Warp& v = warps_[w];

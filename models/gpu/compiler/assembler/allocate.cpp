@@ -34,7 +34,8 @@ constexpr std::size_t kWidestAlignment = 8;
 constexpr std::size_t kBelowWidest = 24;
 
 /// When a register holds something that will be read: one interval from its first touch to its
-/// last, but for what lies between a read and the write in the same block that replaces the value.
+/// last, but for what lies between a read and the write in the same block that replaces the value
+/// in all lanes.
 using Lifetime = std::vector<Interval>;
 
 constexpr int kFileSizes[] = {255, kUniformRegisters, kPredicates};
@@ -89,7 +90,10 @@ std::vector<Lifetime> lifetimes(const MachineCode& code, bool lingering) {
     for (const auto& i : block.code) {
       for (VReg r : i.uses) {
         const bool lingers = lingering && code.registers[r] == RegFile::kGeneral;
-        const std::size_t until = 2 * position + (lingers ? linger(i.op) : 0);
+        // Tensor cores read and write registers until their wait: no hole begins there.
+        const bool stays = i.op == Opcode::kWgmma;
+        const std::size_t until =
+            stays ? kNotRead - 1 : 2 * position + (lingers ? linger(i.op) : 0);
         read[r] = read[r] == kNotRead ? until : std::max(read[r], until);
       }
       if (i.guard != kNoVReg) read[i.guard] = 2 * position;

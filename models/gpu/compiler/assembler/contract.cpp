@@ -31,7 +31,7 @@ bool may_contract(const MachineBlock& block, const Places& p, std::size_t at) {
   const MachineInstruction& product = block.code[at];
   if (!is_plain(product, "FMUL") || p.writes[product.defs[0]].size() != 1) return false;
   const auto& reads = p.reads[product.defs[0]];
-  if (reads.empty()) return false;
+  if (reads.empty() || reads.front() < at) return false;
   for (std::size_t reader : reads) {
     const MachineInstruction& sum = block.code[reader];
     if (!is_plain(sum, "FADD")) return false;

@@ -9,8 +9,9 @@ namespace {
 constexpr int kAttempts = 8;
 constexpr double kWorthFlowing = 0.96;    ///< of the length at most, for loads to flow
 constexpr int kWithinReach = 4;           ///< registers too many that reordering may still save
-constexpr double kWorthRegisters = 1.05;  ///< of the length at most, for fewer registers
-constexpr double kWorthStalls = 1.12;     ///< of the known length at most, for occupancy
+constexpr double kWorthRegisters = 1.05;  ///< of the length at most, for fewer registers (assumed)
+constexpr double kWorthStalls =
+    1.12;  ///< of the known length at most, for occupancy (FIT: transposes)
 constexpr double kWorthBlocks = 0.5;  ///< of the length a block at most, for loads that cost blocks
 constexpr int kRelaxations = 3, kRelaxationStep = 4;  ///< how early work may fill stalls, as tried
 /// Registers a thread of blocks of one warp below which work fills stalls: with these as many
@@ -89,8 +90,8 @@ Placed place_for_occupancy(const MachineCode& code, const CompilerParams& params
   const int needed = lingering ? std::max(full, best.schedule.peak) : full;
   const int goal = round_up(needed + reserved) - reserved + kStackPointer;
   if (best.where.general > goal) {  // sources of shuffles reused at once, before order is given up
-    Placed plain = attempt(code, params, best_goal, false);
-    if (plain.where.general <= goal) best = std::move(plain);
+    Placed reused = attempt(code, params, best_goal, false);
+    if (reused.where.general <= goal) best = std::move(reused);
   }
   for (int n = 0; n < kAttempts && best.where.general > goal; ++n) {
     save_registers(code, params, budget - n, goal, lingering, best);

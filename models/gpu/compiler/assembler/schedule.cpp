@@ -169,7 +169,6 @@ class StreamOrder {
     for (std::uint32_t at = 0; at < nodes_.size(); ++at) {  // what only other blocks read
       if (!feeds_register(at)) visit(at);
     }
-    for (std::uint32_t at = 0; at < nodes_.size(); ++at) visit(at);
     return rank_;
   }
 
@@ -304,8 +303,8 @@ class Scheduler {
 
   std::int64_t ready_at(std::uint32_t at) const {
     const MachineInstruction& i = block_.code[at];
-    const bool sees =
-        sees_units_ && !ahead_[at];  // nothing is put before a load for its unit's sake
+    // Addresses of loads are put first, whatever the multiplier says.
+    const bool sees = sees_units_ && (!ahead_[at] || i.op != Opcode::kFma);
     const std::int64_t unit = sees ? units_.free_for(i.op, i.mnemonic) : 0;
     return std::max(graph_.nodes()[at].earliest, unit);
   }
@@ -342,7 +341,7 @@ class Scheduler {
       const bool no_register = !in_order && general > 0 && pressure_.general() + general > budget_;
       // Loads go first, and what is ready fills stalls, while registers that all warps have anyway
       // last: chains that do not depend on one another, as the rows of a reduction, run abreast.
-      const bool far = predicates > 0 && rank_[at] > front_ + kWindow;  // a loop's own condition
+      const bool far = predicates > 0 && rank_[at] > front_ + kWindow;  // as a loop's condition
       const bool free = !far && pressure_.predicate() + predicates <= kPredicates &&
                         pressure_.general() + general <= (ahead_[at] ? comfortable_ : relaxed_);
       bool too_early = !free && (general > 0 || predicates > 0) &&
