@@ -34,7 +34,8 @@ TEST(Explain, TellsAGpusInstructionsCountsAndStallsByLine) {
   EXPECT_THAT(r.out, HasSubstr("registers a thread"));
   // Its line, the instructions in the code and executed, cycles, what they are, what they wait for.
   EXPECT_THAT(r.out, ContainsRegex("kernels.py:[0-9]+:[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+  .*LDG [0-9]+"
-                                   ".*  long_scoreboard [0-9]+"));
+                                   ".*  wait [0-9]+"));
+  EXPECT_THAT(r.out, ContainsRegex("SHFL.*  short_scoreboard [0-9]+"));
   EXPECT_THAT(r.out, ContainsRegex("[0-9]+  kernels.py:[0-9]+:[0-9]+ +MUFU.EX2"));
 }
 

@@ -39,7 +39,7 @@ struct CompilerParams {
   std::int64_t shared_guess = 30;
   std::int64_t mufu_guess = 20;
   std::int64_t occupancy_registers = 32;
-  double longest_trade = 1.3;
+  double longest_trade = 1.4;
   std::int64_t reserved_registers = 2;
 
   static constexpr auto schema() {

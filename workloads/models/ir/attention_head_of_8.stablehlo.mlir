@@ -3,7 +3,7 @@ module @jit_attention attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replic
     %0 = stablehlo.multiply %arg0, %arg0 : tensor<1024x1024xf32>
     %zero_0 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
     %1 = stablehlo.reduce(%0 init: %zero_0) applies stablehlo.add across dimensions = [1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>
-    %eps_0 = stablehlo.constant dense<1.000000e-06> : tensor<f32>
+    %eps_0 = stablehlo.constant dense<9.99999997E-7> : tensor<f32>
     %2 = stablehlo.broadcast_in_dim %eps_0, dims = [] : (tensor<f32>) -> tensor<1024xf32>
     %3 = stablehlo.add %1, %2 : tensor<1024xf32>
     %4 = stablehlo.rsqrt %3 : tensor<1024xf32>
@@ -17,7 +17,7 @@ module @jit_attention attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replic
     %12 = stablehlo.dot_general %7, %arg3, contracting_dims = [1] x [0], precision = [DEFAULT, DEFAULT] : (tensor<1024x1024xbf16>, tensor<1024x128xbf16>) -> tensor<1024x128xf32>
     %13 = stablehlo.convert %12 : (tensor<1024x128xf32>) -> tensor<1024x128xbf16>
     %14 = stablehlo.dot_general %9, %11, contracting_dims = [1] x [1], precision = [DEFAULT, DEFAULT] : (tensor<1024x128xbf16>, tensor<1024x128xbf16>) -> tensor<1024x1024xf32>
-    %scale = stablehlo.constant dense<8.838835e-02> : tensor<f32>
+    %scale = stablehlo.constant dense<0.0883883535> : tensor<f32>
     %15 = stablehlo.broadcast_in_dim %scale, dims = [] : (tensor<f32>) -> tensor<1024x1024xf32>
     %16 = stablehlo.multiply %14, %15 : tensor<1024x1024xf32>
     %low = stablehlo.constant dense<0xFF800000> : tensor<f32>

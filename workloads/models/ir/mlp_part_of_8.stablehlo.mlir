@@ -3,7 +3,7 @@ module @jit_mlp attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1
     %0 = stablehlo.multiply %arg0, %arg0 : tensor<1024x1024xf32>
     %zero_0 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
     %1 = stablehlo.reduce(%0 init: %zero_0) applies stablehlo.add across dimensions = [1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>
-    %eps_0 = stablehlo.constant dense<1.000000e-06> : tensor<f32>
+    %eps_0 = stablehlo.constant dense<9.99999997E-7> : tensor<f32>
     %2 = stablehlo.broadcast_in_dim %eps_0, dims = [] : (tensor<f32>) -> tensor<1024xf32>
     %3 = stablehlo.add %1, %2 : tensor<1024xf32>
     %4 = stablehlo.rsqrt %3 : tensor<1024xf32>
