@@ -272,7 +272,7 @@ Expected<Array> attention(const Expression& e, const Array& q, const Array& k, c
   const auto dim = static_cast<double>(q.shape.back());
   auto it = e.keywords.find("scale");
   const double scale = it == e.keywords.end() ? 1 / std::sqrt(dim) : it->second;
-  for (double& v : s->values) v *= scale;
+  for (double& score : s->values) score *= scale;
   auto p = softmax(e, std::move(*s));
   if (!p) return p;
   return matmul(e, *p, v);

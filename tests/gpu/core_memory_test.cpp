@@ -59,14 +59,18 @@ TEST(SmMemory, ASecondLoadOfALineHitsTheL1) {
   EXPECT_EQ(rig.sub().warp_cycles(), 156u);
 }
 
+/// Each of the sites stores a row of 128 bytes.
+template <std::uint32_t kSites>
+void stores_of_rows(BlockRun& run) {
+  for (std::uint32_t site = 0; site < kSites; ++site) {
+    run.trace.add_access(site) = row_access(4096 + 128 * site, 32, 4, exec::AccessKind::kStore);
+  }
+}
+
 TEST(SmMemory, StoresWaitForRoomAmongThoseUnderWay) {
   Rig rig(program({store(0), store(1), store(2)}, 1, 1, 3));
   rig.params.mio.outstanding_stores = 8;  // sectors: two stores of four
-  rig.source.write = [](BlockRun& run) {
-    for (std::uint32_t site = 0; site < 3; ++site) {
-      run.trace.add_access(site) = row_access(4096 + 128 * site, 32, 4, exec::AccessKind::kStore);
-    }
-  };
+  rig.source.write = stores_of_rows<3>;
   rig.run();
   ASSERT_EQ(rig.memory->sent.size(), 3u);
   const auto first = rig.memory->sent[0].at;
@@ -149,9 +153,7 @@ TEST(SmMemory, ABlocksSlotIsFreeOnlyWhenItsStoresHaveLeft) {
     rig.params.blocks = 1;
     rig.blocks = 2;
     rig.params.mio.drain_latency = drain;
-    rig.source.write = [](BlockRun& run) {
-      run.trace.add_access(0) = row_access(4096, 32, 4, exec::AccessKind::kStore);
-    };
+    rig.source.write = stores_of_rows<1>;
     rig.run();
     return rig.dispatcher->blocks_end();
   };
@@ -161,11 +163,7 @@ TEST(SmMemory, ABlocksSlotIsFreeOnlyWhenItsStoresHaveLeft) {
 TEST(SmMemory, AWarpWhoseStoresWaitForRoomIsThereUntilTheyHaveLeft) {
   Rig rig(program({store(0), store(1), store(2)}, 1, 1, 3));
   rig.params.mio.outstanding_stores = 8;  // sectors: two stores of four
-  rig.source.write = [](BlockRun& run) {
-    for (std::uint32_t site = 0; site < 3; ++site) {
-      run.trace.add_access(site) = row_access(4096 + 128 * site, 32, 4, exec::AccessKind::kStore);
-    }
-  };
+  rig.source.write = stores_of_rows<3>;
   rig.run();
   // Stores at 0, 2 and 4, exit at 5. The first leaves at 1 and is performed at 101; then the third
   // leaves, and the warp's life of 102 cycles and the sub-core's end with it.
@@ -177,9 +175,7 @@ TEST(SmMemory, AWarpWhoseStoresWaitForRoomIsThereUntilTheyHaveLeft) {
 TEST(SmMemory, ABlockDoesNotWaitForItsStoresButTheLaunchDoes) {
   Rig rig(program({store(0)}));
   rig.memory_latency = 1000;
-  rig.source.write = [](BlockRun& run) {
-    run.trace.add_access(0) = row_access(4096, 32, 4, exec::AccessKind::kStore);
-  };
+  rig.source.write = stores_of_rows<1>;
   rig.run();
   EXPECT_EQ(rig.sub().warp_cycles(), 2u);
   EXPECT_EQ(rig.sms[0]->block_cycles(), 2u);
@@ -239,9 +235,7 @@ TEST(SmMemory, AFenceWaitsForTheStoresBeforeIt) {
   Rig rig(program({store(0), op(Opcode::kMembar)}));
   rig.memory_latency = 700;
   rig.params.mio.membar_latency = 50;
-  rig.source.write = [](BlockRun& run) {
-    run.trace.add_access(0) = row_access(4096, 32, 4, exec::AccessKind::kStore);
-  };
+  rig.source.write = stores_of_rows<1>;
   rig.run();
   EXPECT_GE(rig.sub().warp_cycles(), 700u);
   EXPECT_GT(rig.stall(Stall::kMembar), 600u);

@@ -72,7 +72,7 @@ FRAGMENT = [
     ("sm.pipes.alu_interval", "interval", {"op": "lop3", "warps_a_sub_core": "4"}, 0),
     ("sm.pipes.fp64_interval", "interval", {"op": "dfma", "warps_a_sub_core": "4"}, 0),
     ("sm.pipes.xu_interval", "interval", {"op": "ex2", "warps_a_sub_core": "4"}, 0),
-    ("sm.mio.shuffle_latency", "chain", {"what": "shuffle", "adds": 1, "warps": 1}, 7),
+    ("sm.mio.shuffle_latency", "latency", {"op": "shfl"}, 1),
     ("sm.mio.shared_latency", "shared_latency", {"access": "lds32"}, 1),
     ("sm.mio.membar_latency", "sync", {"what": "membar_gl", "warps": 1}, 0),
 ]

@@ -17,11 +17,11 @@ namespace {
 
 /// An override as written: `h200:cost.per_hour=...` is for one machine, as `--on` calls it.
 struct Override {
-  explicit Override(const std::string& text) : text(text) {
-    const auto colon = text.substr(0, text.find('=')).rfind(':');
+  explicit Override(const std::string& written) : text(written) {
+    const auto colon = written.substr(0, written.find('=')).rfind(':');
     if (colon == std::string::npos) return;
-    machine = text.substr(0, colon);
-    this->text = text.substr(colon + 1);
+    machine = written.substr(0, colon);
+    text = written.substr(colon + 1);
   }
 
   /// Without a machine it is for those of its family, all if it is not below a family's key.

@@ -48,13 +48,13 @@ struct Completion {
 };
 
 /// First in, first out from the sub-cores' MIO queues through one data stage an SM (a wavefront of
-/// 128 bytes a cycle). Global memory instructions go on to the L1's own queue, whose tag stage
-/// takes a cycle a wavefront, and from there to the memory system, a message for what misses of
-/// each aligned 512 bytes. Stages are timestamps; only what waits for room among the outstanding
-/// lines is a real queue. In programs with wgmma or asynchronous copies, these and the MIO share
-/// the bandwidth of the data stage (a calendar: wgmma books what it will read when its turn comes).
-/// Left out: the write-back port of the register file, replays of misaligned vectors, and the
-/// sharing of the data stage between global and shared memory.
+/// 128 bytes a cycle; barriers take a turn without data). Global memory instructions go on to the
+/// L1's own queue, whose tag stage takes a cycle a wavefront, and from there to the memory system,
+/// a message for what misses of each aligned 512 bytes. Stages are timestamps; only what waits for
+/// room among the outstanding lines is a real queue. In programs with wgmma or asynchronous copies,
+/// these and the MIO share the bandwidth of the data stage (a calendar: wgmma books what it will
+/// read when its turn comes). Left out: the write-back port of the register file, replays of
+/// misaligned vectors, and the sharing of the data stage between global and shared memory.
 class Lsu {
  public:
   /// `shares_data_stage`: the program has wgmma or asynchronous copies.
@@ -96,7 +96,8 @@ class Lsu {
   std::uint32_t mio_free(std::uint32_t sub_core) const {
     return mio_starts_[sub_core * mio_depth_ + mio_next_[sub_core]];
   }
-  /// When the last access was sent, or kBlocked if it waits for room.
+  /// Of the access begun last: the cycle after its last request left, or kBlocked if it waits for
+  /// room.
   std::uint32_t sent() const { return sent_; }
   /// The first cycle at which the L1's queue takes another one, or kBlocked.
   std::uint32_t lg_free() const { return lg_starts_[lg_next_]; }

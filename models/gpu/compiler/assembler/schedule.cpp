@@ -23,8 +23,6 @@ class Pressure {
   Pressure(const MachineCode& code, const MachineBlock& block, const std::vector<bool>& in,
            const std::vector<bool>& out)
       : code_(code),
-        in_(in),
-        out_(out),
         left_(code.registers.size()),
         alive_(code.registers.size()),
         whole_(code.tuples.size()) {
@@ -34,7 +32,7 @@ class Pressure {
         if (code.tuple_of[r] >= 0) whole_[static_cast<std::size_t>(code.tuple_of[r])] = true;
       }
     }
-    find_rewritten(block);
+    find_rewritten(block, in, out);
     for (const auto& i : block.code) {
       for_each_touched(i, [&](VReg r) { left_[r] += !rewrites(i, r); });
     }
@@ -87,7 +85,8 @@ class Pressure {
  private:
   /// Registers whose one write comes after all reads, as of what a loop carries: what they held is
   /// dead between.
-  void find_rewritten(const MachineBlock& block) {
+  void find_rewritten(const MachineBlock& block, const std::vector<bool>& in,
+                      const std::vector<bool>& out) {
     std::vector<int> writes(left_.size());
     rewritten_.assign(left_.size(), false);
     for (const auto& i : block.code) {
@@ -102,7 +101,7 @@ class Pressure {
       }
     }
     for (VReg r = 0; r < left_.size(); ++r) {
-      rewritten_[r] = rewritten_[r] && in_[r] && out_[r] && !whole_tuple(r);
+      rewritten_[r] = rewritten_[r] && in[r] && out[r] && !whole_tuple(r);
     }
   }
   bool rewrites(const MachineInstruction& i, VReg r) const {
@@ -136,9 +135,8 @@ class Pressure {
   }
 
   const MachineCode& code_;
-  const std::vector<bool>&in_, &out_;
   std::vector<int> left_;        // touches not yet placed
-  std::vector<bool> rewritten_;  // by the last of them, which is not counted
+  std::vector<bool> rewritten_;  // by one write behind all reads, which `left_` does not count
   std::vector<bool> alive_;
   std::vector<bool> whole_;  // [tuple] destination of a load
   int live_[3] = {};
@@ -167,7 +165,7 @@ class StreamOrder {
       visit(root);
     }
     for (std::uint32_t at = 0; at < nodes_.size(); ++at) {  // what only other blocks read
-      if (!feeds_register(at)) visit(at);
+      if (!others_follow(at)) visit(at);
     }
     return rank_;
   }
@@ -185,7 +183,8 @@ class StreamOrder {
     const bool data_first = block_.code[at].effect == MemoryEffect::kGlobalStore;
     return before[data_first ? before.size() - 1 - n : n];
   }
-  bool feeds_register(std::uint32_t at) const {
+  /// Whether an instruction of this block comes after it for the sake of a register.
+  bool others_follow(std::uint32_t at) const {
     return std::any_of(nodes_[at].after.begin(), nodes_[at].after.end(),
                        [](const Edge& e) { return !e.memory; });
   }
