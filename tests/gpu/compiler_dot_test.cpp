@@ -63,6 +63,25 @@ TEST(LowerDot, APipelinedProductHasTheListingsLoop) {
   EXPECT_NEAR(static_cast<double>(l.body.size()), 131, 9);
 }
 
+TEST(LowerDot, DescriptorsOfTwoPartsAddConstantsOfTwoRegisters) {
+  Loop l = loop_of("matmul_9b0927d743");  // 128x128x32, eight warps: two parts of each factor
+  EXPECT_EQ(l.count["HGMMA"], 2);
+  EXPECT_EQ(l.count["UMOV"], 10);  // upper halves 2, copies 2, zeros 2, constants 4
+  EXPECT_EQ(l.count["ULOP3"], 3);  // the warpgroup's offset, 14 bits of a sum, atoms apart
+  EXPECT_EQ(l.count["USHF"], 2);
+  EXPECT_EQ(l.count["USGXT"], 1);
+}
+
+TEST(LowerDot, DescriptorsOfMoreGoOnFromTheSecond) {
+  Loop l = loop_of("matmul_b428af3ccb");  // 256x64x64, four warps: 16 parts and 4
+  EXPECT_EQ(l.count["HGMMA"], 16);
+  // Upper halves 2, zeros 2; the second of the right factor stays to add to: copied for each of
+  // three more tiles. (The listing copies another one once.)
+  EXPECT_EQ(l.count["UMOV"], 10);
+  EXPECT_EQ(l.count["USGXT"], 2);
+  EXPECT_EQ(l.count["ULOP3"], 0);
+}
+
 TEST(LowerDot, AccumulatorsStayWhereTheyAre) {
   const Loop l = loop_of("matmul_bc2e0095b8");
   std::map<std::vector<std::uint16_t>, int> written;

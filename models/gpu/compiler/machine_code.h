@@ -48,6 +48,7 @@ struct MachineInstruction {
   bool guard_negated = false;
   bool guards_early_exit = false;  ///< a guarded store (or part of an atomic) that idle warps skip
   bool hands_on = false;  ///< a copy for another block: nothing if both lie in one register
+  bool pinned = false;    ///< made where it stands: neither hoisted nor shared with its like
   MemoryEffect effect = MemoryEffect::kNone;
   Branch branch = Branch::kAlways;
   std::uint8_t active_warps = 0, active_lanes = 0;

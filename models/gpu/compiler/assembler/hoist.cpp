@@ -22,7 +22,8 @@ std::vector<int> count_writes(const MachineCode& code, std::size_t first, std::s
 
 bool may_move(const MachineCode& code, const MachineInstruction& i, const std::vector<int>& inside,
               const std::vector<int>& everywhere) {
-  if (!(is_pure(i) || i.op == Opcode::kS2r) || i.guard != kNoVReg || i.defs.empty()) return false;
+  if (!(is_pure(i) || i.op == Opcode::kS2r) || i.pinned) return false;
+  if (i.guard != kNoVReg || i.defs.empty()) return false;
   for (VReg r : i.defs) {
     const std::int32_t tuple = code.tuple_of[r];
     const bool partly =

@@ -24,7 +24,7 @@ std::vector<int> count_writes(const MachineCode& code) {
 bool is_plain(const MachineCode& code, const MachineInstruction& i,
               const std::vector<int>& writes) {
   const bool load = i.op == Opcode::kLdg && i.effect == MemoryEffect::kGlobalLoad;
-  if ((!is_pure(i) && !load) || i.guard != kNoVReg || i.defs.empty()) return false;
+  if ((!is_pure(i) && !load) || i.pinned || i.guard != kNoVReg || i.defs.empty()) return false;
   for (VReg r : i.defs) {
     if (writes[r] != 1) return false;
     if (i.defs.size() == 1 && code.tuple_of[r] >= 0) return false;  // has its own place

@@ -9,6 +9,7 @@
 #include "models/gpu/compiler/lowering/loop_values.h"
 #include "models/gpu/compiler/lowering/unroll.h"
 #include "models/gpu/compiler/lowering/unswitch.h"
+#include "models/gpu/compiler/lowering/wide_counters.h"
 
 namespace xpusim::gpu {
 namespace {
@@ -22,18 +23,33 @@ MachineInstruction& branch(Lowering& l, const kernel::Op& op, Branch how, std::s
   return i;
 }
 
-/// Counts the induction variable on; the predicate says whether another iteration follows.
-VReg step(Lowering& l, const kernel::Op& op, VReg variable) {
+/// Counts the induction variable on (`upper`: of 64 bits); the predicate says whether another
+/// iteration follows.
+VReg step(Lowering& l, const kernel::Op& op, VReg variable, VReg upper) {
   Builder& b = l.builder();
   const Element by = l.elements(*op.operands[2])[0], end = l.elements(*op.operands[1])[0];
-  if (b.code().registers[variable] == RegFile::kUniform) {
-    b.emit(Opcode::kUniform, "UIADD3", {variable}, {variable, by.reg}, by.bits);
-  } else {
-    b.emit(Opcode::kAlu, "IADD3", {variable}, {variable, by.reg}, by.bits);
-  }
-  const VReg more = b.predicate();
+  const bool uniform = b.code().registers[variable] == RegFile::kUniform;
+  const auto add = [&](std::string_view on_uniform, std::string_view in_lanes, VReg to, VReg more) {
+    b.emit(uniform ? Opcode::kUniform : Opcode::kAlu, uniform ? on_uniform : in_lanes, {to},
+           {to, more}, by.bits);
+  };
+  add("UIADD3", "IADD3", variable, by.reg);
+  VReg more = b.predicate();
   b.emit(Opcode::kAlu, "ISETP", {more}, {variable, end.reg}, end.bits);
+  if (upper == kNoVReg) return more;
+  add("UIADD3.X", "IADD3.X", upper, variable);
+  const VReg lower = std::exchange(more, b.predicate());
+  b.emit(Opcode::kAlu, "ISETP.EX", {more},
+         {upper, end.is_constant() ? kNoVReg : l.high_half(end), lower});
   return more;
+}
+
+/// The upper half of a counter that begins as `low`.
+VReg wide_counter(Lowering& l, bool uniform, const Element& low) {
+  const VReg upper = uniform ? l.builder().uniform() : l.builder().general();
+  const bool known = low.is_constant() || uniform;
+  copy_into(l, upper, known ? kNoVReg : l.high_half(low), 0);
+  return upper;
 }
 
 /// What a copy of a loop's body hands on to the next: an argument of the kernel in a register.
@@ -146,6 +162,11 @@ bool lower_loop(Lowering& l, const kernel::Op& op) {
                     ? l.scalars().in_uniform_register(variable)
                     : l.scalars().in_register(variable, l.axes().of(*body.args[0]).divisibility[0],
                                               counts_up ? bound.value_or(kUnknown) : kUnknown);
+  VReg upper = kNoVReg;
+  if (counts_in_64_bits(op)) {
+    upper = wide_counter(l, uniform, low);
+    l.scalars().widen(form.scalar, upper);
+  }
   l.state(*body.args[0]).kind = ValueKind::kIndex;
   l.state(*body.args[0]).index = form;
   const std::size_t before = code.blocks.size() - 1, first = before + 1;
@@ -158,7 +179,7 @@ bool lower_loop(Lowering& l, const kernel::Op& op) {
       return false;
     }
   }
-  const VReg more = step(l, op, variable);
+  const VReg more = step(l, op, variable, upper);
   branch(l, op, Branch::kLoopBack, first).guard = more;
   code.blocks.back().loop_begin = static_cast<int>(first);
   code.blocks.emplace_back();

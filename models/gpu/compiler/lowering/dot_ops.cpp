@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/gpu/compiler/lowering/elementwise.h"
+#include "models/gpu/compiler/lowering/wgmma_descriptors.h"
 
 namespace xpusim::gpu {
 namespace {
@@ -16,11 +17,8 @@ constexpr int kWarpsOfGroup = 4;
 /// Elements of k that one mma.sync takes: 32 bytes, but of f64 128.
 std::int64_t depth_of_mma(std::uint32_t bits) { return bits == 64 ? 16 : 256 / bits; }
 
-constexpr std::uint32_t kDescriptorHigh = 0x40000040;  ///< stride and swizzle of 128-byte rows
-
 using Registers = std::vector<VReg>;
-/// Place of an instruction's tile in the whole tile.
-using Place = std::array<std::int64_t, 2>;
+using Place = WgmmaDescriptors::Place;
 
 std::uint8_t factor_bits(const kernel::Type type) {
   return static_cast<std::uint8_t>(kernel::bit_width(type->dtype));
@@ -114,43 +112,6 @@ std::string_view wgmma_mnemonic(const kernel::Type factor) {
   }
 }
 
-/// The descriptors of a factor in shared memory: 64 bits in two uniform registers, made from the
-/// address once; each further part of the tile adds a constant.
-class Descriptors {
- public:
-  Descriptors(Lowering& l, const BufferView& view) : b_(l.builder()) {
-    VReg address = view.address == kNoVReg ? l.shared_base() : view.address;
-    if (view.offset != 0) {
-      address = uniform("UIADD3", {address}, static_cast<std::uint32_t>(view.offset));
-    }
-    const VReg shifted = uniform("USHF", {address}, 4);
-    first_ = {uniform("USGXT", {shifted}, 14), uniform("UMOV", {}, kDescriptorHigh)};
-  }
-  /// Of one part; parts that were asked for before are copied.
-  Registers part(const Place& place) {
-    if (place == Place{0, 0}) return first_;
-    auto [it, fresh] = parts_.try_emplace(place);
-    if (fresh) {
-      it->second = {b_.uniform(), b_.uniform()};
-      b_.emit(Opcode::kUniform, "UIADD3.64", {it->second[0], it->second[1]}, {first_[0], first_[1]},
-              static_cast<std::uint32_t>(place[0] << 8 | place[1]));
-      return it->second;
-    }
-    return {uniform("UMOV", {it->second[0]}, 0), uniform("UMOV", {it->second[1]}, 0)};
-  }
-
- private:
-  VReg uniform(std::string_view mnemonic, std::initializer_list<VReg> uses, std::uint32_t bits) {
-    const VReg r = b_.uniform();
-    b_.emit(Opcode::kUniform, mnemonic, {r}, uses, bits);
-    return r;
-  }
-
-  Builder& b_;
-  Registers first_;
-  std::map<Place, Registers> parts_;
-};
-
 MachineInstruction& ordered(Lowering& l, Opcode op, std::string_view mnemonic) {
   MachineInstruction& i = l.builder().emit(op, mnemonic, {}, {});
   i.effect = MemoryEffect::kBarrier;
@@ -216,8 +177,7 @@ class WarpGroupDot {
       for (std::size_t n = 0; n < tile.size(); ++n) sums[registers[n]] = {tile[n]};
       sum_registers[place] = std::move(tile);
     }
-    if (!left_factor()) return false;
-    right_.emplace(l_, l_.operand(op_, 1).buffer);
+    if (!place_factors(*layout, sum_registers)) return false;
     ordered(l_, Opcode::kWgArrive, "WARPGROUP.ARRIVE");
     for (const auto& [place, tile] : sum_registers) multiply(place, tile);
     l_.builder().code().blocks.back().code.back().mma.commits = true;
@@ -230,15 +190,41 @@ class WarpGroupDot {
   void place_barrier() {
     if (l_.shared_plan().barrier_before(op_)) l_.barrier();
   }
-  bool left_factor() {
+  /// How the tiles of a factor in shared memory lie. `dim`: that of the result which it spans.
+  FactorTiles tiles_of(std::size_t operand, std::size_t dim, const kernel::LinearLayout& layout,
+                       const std::map<Place, Registers>& sums) const {
+    const kernel::Type type = op_.operands[operand]->type;
+    std::set<std::int64_t> along;
+    for (const auto& [place, tile] : sums) along.insert(place[dim]);
+    const std::size_t group_bit = 2;  // warp bits from here on tell warpgroups apart
+    FactorTiles t;
+    t.parts = static_cast<std::int64_t>(along.size()) * (a_->shape.back() / k_);
+    for (std::size_t bit = group_bit; bit < layout.warps.size(); ++bit) {
+      t.of_warpgroup = t.of_warpgroup || layout.warps[bit][dim] != 0;
+    }
+    // Rows along k lie in one atom of the swizzle; across k, in one for each of its width.
+    const std::int64_t extent = dim == 0 ? rows_ : n_;
+    const kernel::Attr across = type->encoding ? type->encoding->get("transposed") : nullptr;
+    const kernel::Attr width = type->encoding ? type->encoding->get("swizzlingByteWidth") : nullptr;
+    const bool k_inside = across && (across->integer != 0) == (dim == 1);
+    t.several_atoms = !k_inside && width && width->integer > 0 &&
+                      extent * kernel::bit_width(type->dtype) / 8 > width->integer;
+    return t;
+  }
+  bool place_factors(const kernel::LinearLayout& layout, const std::map<Place, Registers>& sums) {
+    const FactorTiles right = tiles_of(1, 1, layout, sums);
     if (a_->kind == kernel::TypeKind::kMemDesc) {
-      left_.emplace(l_, l_.operand(op_, 0).buffer);
+      const FactorTiles left = tiles_of(0, 0, layout, sums);
+      const bool both_short = left.parts == 2 && right.parts == 2;
+      left_.emplace(l_, l_.operand(op_, 0).buffer, left, both_short, false);
+      right_.emplace(l_, l_.operand(op_, 1).buffer, right, both_short, left_->is_fixed());
       return true;
     }
-    const kernel::LinearLayout* layout = l_.layout(a_, op_);
-    if (!layout) return false;
+    right_.emplace(l_, l_.operand(op_, 1).buffer, right, false, false);
+    const kernel::LinearLayout* own = l_.layout(a_, op_);
+    if (!own) return false;
     const auto elements = l_.elements(*op_.operands[0]);
-    for (const auto& [place, registers] : by_tile(*layout, rows_ / kWarpsOfGroup, k_)) {
+    for (const auto& [place, registers] : by_tile(*own, rows_ / kWarpsOfGroup, k_)) {
       Registers words = words_of(l_, elements, registers, factor_bits(a_));
       keep_together(l_, words);
       left_registers_[place] = std::move(words);
@@ -273,7 +259,7 @@ class WarpGroupDot {
   const kernel::Type a_;
   std::int64_t rows_ = 0, n_ = 0, k_ = 0;
   bool fresh_ = false;
-  std::optional<Descriptors> left_, right_;
+  std::optional<WgmmaDescriptors> left_, right_;
   std::map<Place, Registers> left_registers_;
 };
 

@@ -321,13 +321,35 @@ VReg Lowering::predicate(std::span<const Comparison> comparisons, std::uint32_t 
     auto [slot, fresh] = comparisons_.try_emplace(key, kNoVReg);
     if (fresh) {
       slot->second = builder_.predicate();
-      builder_.emit(
-          Opcode::kAlu, "ISETP", {slot->second}, {left, right, previous},
-          static_cast<std::uint32_t>(c.right.offset) ^ (static_cast<std::uint32_t>(c.how) << 28));
+      const auto bits =
+          static_cast<std::uint32_t>(c.right.offset) ^ (static_cast<std::uint32_t>(c.how) << 28);
+      builder_.emit(Opcode::kAlu, "ISETP", {slot->second}, {left, right, previous}, bits);
+      compare_uppers(c, left, right, slot->second);
     }
     previous = slot->second;
   }
   return previous;
+}
+
+/// Of a comparison with a counter of 64 bits: its upper halves, after the lower ones.
+void Lowering::compare_uppers(const Comparison& c, VReg left, VReg right, VReg& predicate) {
+  const VReg of_left = scalars_.upper_of(c.left.scalar),
+             of_right = scalars_.upper_of(c.right.scalar);
+  if (of_left == kNoVReg && of_right == kNoVReg) return;
+  const VReg lower = std::exchange(predicate, builder_.predicate());
+  builder_.emit(Opcode::kAlu, "ISETP.EX", {predicate},
+                {upper(left, of_left), upper(right, of_right), lower});
+}
+
+/// The upper half of an index: with the carry of a counter's, or the sign.
+VReg Lowering::upper(VReg low, VReg of_counter) {
+  if (low == kNoVReg) return kNoVReg;
+  auto [slot, fresh] = uppers_.try_emplace(low, kNoVReg);
+  if (!fresh) return slot->second;
+  if (of_counter == kNoVReg)
+    return slot->second = builder_.value(Opcode::kAlu, "SHF.R.S32.HI", {low}, 31);
+  if (builder_.code().registers[low] == RegFile::kUniform) return slot->second = of_counter;
+  return slot->second = builder_.value(Opcode::kFma, "IMAD.X", {low, of_counter});
 }
 
 VReg Lowering::tid_bits_clear(std::uint32_t bits) {
@@ -361,6 +383,15 @@ VReg Lowering::shared_base() {
     builder_.emit(Opcode::kUniform, "ULEA", {shared_base_}, {cta, window}, 0x18);
   }
   return shared_base_;
+}
+
+VReg Lowering::warp_number() {
+  if (warp_number_ == kNoVReg) {
+    const VReg number = builder_.value(Opcode::kAlu, "SHF", {index_math_.tid()}, 5);
+    warp_number_ = builder_.uniform();
+    builder_.emit(Opcode::kAlu, "R2UR", {warp_number_}, {number});
+  }
+  return warp_number_;
 }
 
 bool Lowering::combine(const kernel::Op& op, std::span<const Element> left,

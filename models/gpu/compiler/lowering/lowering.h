@@ -116,6 +116,8 @@ class Lowering {
   CachePolicies& cache_policies() { return cache_policies_; }
   /// The base of shared memory in a uniform register; computed once.
   VReg shared_base();
+  /// The warp's number in its block in a uniform register; computed once.
+  VReg warp_number();
   /// Whether all elements of a value are one number.
   bool is_even(const kernel::Value& value) const { return even_.contains(value); }
   const SharedPlan& shared_plan() const { return shared_plan_; }
@@ -244,10 +246,14 @@ class Lowering {
   std::map<std::pair<kernel::Attr, std::vector<std::int64_t>>,
            std::unique_ptr<kernel::LinearLayout>>
       layouts_;
+  void compare_uppers(const Comparison& c, VReg left, VReg right, VReg& predicate);
+  VReg upper(VReg low, VReg of_counter);
+
   std::map<std::tuple<VReg, VReg, VReg, kernel::Compare, std::int64_t>, VReg> comparisons_;
+  std::map<VReg, VReg> uppers_;  ///< of what is compared with counters of 64 bits, by lower halves
   std::map<std::uint32_t, VReg> tid_predicates_;
   std::map<Element, VReg> extracted_;
-  VReg descriptor_ = kNoVReg, shared_base_ = kNoVReg;
+  VReg descriptor_ = kNoVReg, shared_base_ = kNoVReg, warp_number_ = kNoVReg;
   std::int64_t shared_bytes_ = 0;
   bool shared_dirty_ = false, copies_ = false;
 };

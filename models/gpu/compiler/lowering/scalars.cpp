@@ -44,6 +44,18 @@ bool ScalarGraph::is_moving_pointer(ScalarId id) const {
   return n.kind == ScalarKind::kPointerAdd && is_moving_pointer(n.left);
 }
 
+VReg ScalarGraph::upper_of(ScalarId id) const {
+  if (id == kNoScalar) return kNoVReg;
+  const Node& n = at(id);
+  if (n.kind == ScalarKind::kRegister) return n.upper;
+  if (n.kind != ScalarKind::kMultiply && n.kind != ScalarKind::kAdd &&
+      n.kind != ScalarKind::kSubtract) {
+    return kNoVReg;
+  }
+  const VReg left = upper_of(n.left);
+  return left != kNoVReg ? left : upper_of(n.right);
+}
+
 std::int64_t ScalarGraph::multiple_of(ScalarId id) const {
   constexpr std::int64_t kLargest = std::int64_t{1} << 31;
   const Node& n = at(id);

@@ -41,6 +41,10 @@ class ScalarGraph {
   /// A 64-bit pointer that moves on in a loop.
   ScalarId in_register_pair(VReg low, VReg high);
   bool is_moving_pointer(ScalarId id) const;
+  /// Says that a counter has an upper half; upper_of(): that of the counter in a sum or product,
+  /// or kNoVReg.
+  void widen(ScalarId counter, VReg upper) { at(counter).upper = upper; }
+  VReg upper_of(ScalarId id) const;
   ScalarId multiply(ScalarId a, ScalarId b);
   ScalarId add(ScalarId a, ScalarId b);
   ScalarId subtract(ScalarId a, ScalarId b);
@@ -86,6 +90,7 @@ class ScalarGraph {
     std::int64_t below = std::numeric_limits<std::int64_t>::max();
     VReg general = kNoVReg, high = kNoVReg;  // high: of pointers
     VReg uniform = kNoVReg;
+    VReg upper = kNoVReg;  // of a counter of 64 bits
   };
 
   ScalarId node(ScalarKind kind, ScalarId left, ScalarId right, std::int64_t value);
