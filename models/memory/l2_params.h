@@ -14,11 +14,12 @@ namespace xpusim::memory {
 /// The second-level cache: its slices lie in two halves (or one); cycles are of the processor's
 /// clock.
 struct L2Params {
-  std::int64_t slices = 96, halves = 2, ways = 16, dirty_ways = 7;
+  std::int64_t slices = 96, halves = 2, ways = 16;
   std::int64_t half_mask = 0;
   std::int64_t capacity_bytes = 62'914'560, left_dirty_bytes = 0;
   std::int64_t atomic_units = 2;
   std::int64_t hit_cycles = 100, miss_cycles = 60, fill_cycles = 20;
+  double dirty_share = 0.465;
   double sectors_per_cycle = 1.75, filled_per_cycle = 64;
   double atomic_cycles = 1.4, float_atomic_cycles = 3.5;
 
@@ -34,8 +35,8 @@ struct L2Params {
               "address bits whose parity says which half is the home; 0: slices in turn", 0,
               static_cast<double>((std::int64_t{1} << 47) - 1)),
         field("ways", &P::ways, U::kCount, "associativity", 1, 16),
-        field("dirty_ways", &P::dirty_ways, U::kCount,
-              "dirty lines a set holds before the oldest is cleaned", 1, 16),
+        field("dirty_share", &P::dirty_share, U::kRatio,
+              "of a slice's lines that may be dirty before the oldest is cleaned", 0.01, 1),
         field("capacity", &P::capacity_bytes, U::kBytes, "bytes of all slices", 65536, 1e10),
         field("left_dirty", &P::left_dirty_bytes, U::kBytes,
               "bytes that others left dirty, as a cold start finds it", 0, 1e9),

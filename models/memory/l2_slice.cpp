@@ -58,8 +58,8 @@ L2Slice::L2Slice(const sc_core::sc_module_name& name, const L2Params& params, st
       atomic_(fractions(params.atomic_cycles)),
       float_atomic_(fractions(std::max(params.atomic_cycles, params.float_atomic_cycles))),
       units_(static_cast<std::size_t>(params.atomic_units)),
-      tags_(lines_of_a_slice(params), static_cast<std::uint32_t>(params.ways),
-            static_cast<std::uint32_t>(params.dirty_ways)) {}
+      tags_(lines_of_a_slice(params), static_cast<std::uint32_t>(params.ways), params.dirty_share) {
+}
 
 engine::Cycle L2Slice::receive(const Message& m, Cycle now) {
   switch (m.kind) {
@@ -280,14 +280,19 @@ void L2Slice::write(const Message& m, Cycle now) {
   const Cycle leaves = start + static_cast<Cycle>(params_.miss_cycles);
   counters_.write += count(r.mask);
   counters_.hit += count(r.mask);
+  L2Tags::Victims victims;
   if (!is_home(r)) {
-    tags_.invalidate(r.place, block, r.mask);
+    tags_.write_through(r.place, block, r.mask, victims);
+    write_back(victims, leaves);
     pass_to_home(m, kFarWrite, leaves);
     return;
   }
-  L2Tags::Victims victims;
   const std::uint16_t copied = tags_.write(r.place, block, r.mask, victims);
-  if (copied != 0 && m.kind == kWrite) drop_copy(m, r, copied, leaves);
+  if (m.kind == kFarWrite) {
+    tags_.mark_copied(r.place, block, r.mask);
+  } else if (copied != 0) {
+    drop_copy(m, r, copied, leaves);
+  }
   write_back(victims, leaves);
   answer(block, waiter(m, r),
          take_in(count(r.mask), start) + static_cast<Cycle>(params_.hit_cycles));

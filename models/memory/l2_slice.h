@@ -44,12 +44,14 @@ struct BlockRequest {
 /// * an SM asks the slice of its own half. If that is not the home, a read looks for a copy there,
 /// and
 ///   on a miss asks the home slice (a second look-up) and keeps a copy;
-/// * writes and atomics pass through a copy point to the home (two look-ups) and leave no copy;
-/// * a write at home makes the other half drop its copy;
+/// * writes and atomics pass through a copy point to the home (two look-ups); a write leaves a copy
+///   (measured: what is written displaces as many lines as what is read, and a far line is near to
+///   the SM that wrote it), an atomic drops it;
+/// * a write of the home's half makes the other half drop its copy;
 /// * a read that misses at home fetches whole 64 B atoms from memory. Writes allocate without a
 /// fetch
 ///   and always hit. A read of sectors that are on their way waits for them and counts as a hit;
-/// * dirty data goes to memory when its line leaves, or when its set has too many dirty lines.
+/// * dirty data goes to memory when its line leaves, or when the slice has too many dirty lines.
 ///
 /// A slice looks up `sectors_per_cycle` in order of arrival; fills cost no look-ups, but what comes
 /// from memory and from SMs enters the data at `filled_per_cycle`. An atomic is then performed by

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "models/memory/messages.h"
 #include "sim/engine/prefetch.h"
@@ -36,23 +37,26 @@ void L2Tags::Victims::add(std::uint32_t block, std::uint32_t sectors) {
   list_[count_++] = {block, static_cast<std::uint16_t>(sectors)};
 }
 
-L2Tags::L2Tags(std::uint64_t lines, std::uint32_t ways, std::uint32_t dirty_ways)
+L2Tags::L2Tags(std::uint64_t lines, std::uint32_t ways, double dirty_share)
     : groups_(static_cast<std::uint32_t>(std::max<std::uint64_t>(
           1, (lines + kLinesPerGroup * ways / 2) / (kLinesPerGroup * ways)))),
       ways_(ways),
-      dirty_ways_(std::min(ways, dirty_ways)),
-      all_(groups_.divisor()) {
+      most_dirty_(static_cast<std::uint64_t>(
+          std::lround(dirty_share * static_cast<double>(this->lines())))),
+      all_(groups_.divisor()),
+      dirty_order_(all_.size() * kLinesPerGroup * kMaxWays + 1) {
   clear();
 }
 
 void L2Tags::clear() {
   for (Group& group : all_) {
     for (Tags& tags : group.tags) tags.fill(kNoBlock);
-    for (Set& set : group.sets) set = {kWaysInOrder, {}, 0, 0};
+    for (Set& set : group.sets) set = {kWaysInOrder, {}, 0};
   }
+  forget_dirty();
 }
 
-std::size_t L2Tags::group_of(std::uint32_t place, std::uint32_t block) const {
+std::size_t L2Tags::number_of_group(std::uint32_t place, std::uint32_t block) const {
   const std::uint64_t hash = block / kPageBlocks * 0x9e3779b9u;
   const std::uint32_t groups = groups_.divisor();
   const std::uint32_t g =
@@ -60,8 +64,29 @@ std::size_t L2Tags::group_of(std::uint32_t place, std::uint32_t block) const {
   return g >= groups ? g - groups : g;
 }
 
+void L2Tags::forget_dirty() {
+  dirty_order_.back() = {ends(), ends()};
+  dirty_lines_ = 0;
+}
+
+/// A line becomes dirty: the last that did.
+void L2Tags::add_dirty(std::uint32_t link) {
+  const std::uint32_t last = dirty_order_[ends()].before;
+  dirty_order_[link] = {last, ends()};
+  dirty_order_[last].after = link;
+  dirty_order_[ends()].before = link;
+  ++dirty_lines_;
+}
+
+void L2Tags::remove_dirty(std::uint32_t link) {
+  const Link at = dirty_order_[link];
+  dirty_order_[at.before].after = at.after;
+  dirty_order_[at.after].before = at.before;
+  --dirty_lines_;
+}
+
 void L2Tags::prefetch(std::uint32_t place, std::uint32_t block, std::uint16_t mask) const {
-  const Group& group = all_[group_of(place, block)];
+  const Group& group = group_of(place, block);
   for_each_line_of(mask, [&](std::uint32_t line, std::uint32_t) {
     engine::prefetch(&group.sets[line]);
     engine::prefetch(&group.tags[line]);
@@ -86,8 +111,7 @@ void L2Tags::touch(Set& set, std::uint32_t way) {
 
 /// The way of a line, most recently used from now on; the least recently used one if it was in
 /// none.
-std::uint32_t L2Tags::use(Group& group, std::uint32_t line, std::uint32_t block,
-                          Victims& victims) const {
+std::uint32_t L2Tags::use(Group& group, std::uint32_t line, std::uint32_t block, Victims& victims) {
   Tags& tags = group.tags[line];
   Set& set = group.sets[line];
   const int found = find(tags, block);
@@ -98,7 +122,7 @@ std::uint32_t L2Tags::use(Group& group, std::uint32_t line, std::uint32_t block,
   const auto way = static_cast<std::uint32_t>(set.order >> (ways_ - 1) * 4 & 0xf);
   if (const std::uint32_t dirty = set.state[way] >> kDirty; dirty != 0) {
     victims.add(tags[way], dirty << line * 4);
-    --set.dirty_lines;
+    remove_dirty(link_of(group, line, way));
   }
   tags[way] = block;
   set.state[way] = 0;
@@ -107,24 +131,20 @@ std::uint32_t L2Tags::use(Group& group, std::uint32_t line, std::uint32_t block,
   return way;
 }
 
-/// Sends the least recently used dirty line to memory; it stays, clean.
-void L2Tags::clean_oldest(Group& group, std::uint32_t line, std::uint32_t except,
-                          Victims& victims) const {
-  Set& set = group.sets[line];
-  for (std::uint32_t i = ways_; i-- > 0;) {
-    const auto way = static_cast<std::uint32_t>(set.order >> i * 4 & 0xf);
-    const std::uint32_t dirty = set.state[way] >> kDirty;
-    if (dirty == 0 || way == except) continue;
-    victims.add(group.tags[line][way], dirty << line * 4);
-    set.state[way] &= kLineSectors;
-    --set.dirty_lines;
-    return;
-  }
+/// Sends the line that has been dirty for longest to memory; it stays, clean.
+void L2Tags::clean_oldest(Victims& victims) {
+  const std::uint32_t link = dirty_order_[ends()].after;
+  const std::uint32_t way = link % kMaxWays, line = link / kMaxWays % kLinesPerGroup;
+  Group& group = all_[link / kMaxWays / kLinesPerGroup];
+  std::uint8_t& state = group.sets[line].state[way];
+  victims.add(group.tags[line][way], std::uint32_t{state} >> kDirty << line * 4);
+  state &= kLineSectors;
+  remove_dirty(link);
 }
 
 L2Tags::Read L2Tags::read(std::uint32_t place, std::uint32_t block, std::uint16_t mask,
                           Victims& victims) {
-  Group& group = all_[group_of(place, block)];
+  Group& group = group_of(place, block);
   std::uint32_t present = 0, filled = 0;
   for_each_line_of(mask, [&](std::uint32_t line, std::uint32_t wanted) {
     std::uint8_t& state = group.sets[line].state[use(group, line, block, victims)];
@@ -139,7 +159,7 @@ L2Tags::Read L2Tags::read(std::uint32_t place, std::uint32_t block, std::uint16_
 
 std::uint16_t L2Tags::write(std::uint32_t place, std::uint32_t block, std::uint16_t mask,
                             Victims& victims) {
-  Group& group = all_[group_of(place, block)];
+  Group& group = group_of(place, block);
   std::uint32_t copied = 0;
   for_each_line_of(mask, [&](std::uint32_t line, std::uint32_t written) {
     Set& set = group.sets[line];
@@ -152,13 +172,24 @@ std::uint16_t L2Tags::write(std::uint32_t place, std::uint32_t block, std::uint1
     std::uint8_t& state = set.state[way];
     const bool was_dirty = state >> kDirty != 0;
     state = static_cast<std::uint8_t>(state | written | written << kDirty);
-    if (!was_dirty && ++set.dirty_lines > dirty_ways_) clean_oldest(group, line, way, victims);
+    if (was_dirty) return;
+    add_dirty(link_of(group, line, way));
+    if (dirty_lines_ > most_dirty_) clean_oldest(victims);
   });
   return static_cast<std::uint16_t>(copied);
 }
 
+void L2Tags::write_through(std::uint32_t place, std::uint32_t block, std::uint16_t mask,
+                           Victims& victims) {
+  Group& group = group_of(place, block);
+  for_each_line_of(mask, [&](std::uint32_t line, std::uint32_t written) {
+    std::uint8_t& state = group.sets[line].state[use(group, line, block, victims)];
+    state = static_cast<std::uint8_t>(state | written);
+  });
+}
+
 void L2Tags::mark_copied(std::uint32_t place, std::uint32_t block, std::uint16_t mask) {
-  Group& group = all_[group_of(place, block)];
+  Group& group = group_of(place, block);
   for_each_line_of(mask, [&](std::uint32_t line, std::uint32_t) {
     const int way = find(group.tags[line], block);
     if (way == kMiss) return;
@@ -168,7 +199,7 @@ void L2Tags::mark_copied(std::uint32_t place, std::uint32_t block, std::uint16_t
 }
 
 void L2Tags::invalidate(std::uint32_t place, std::uint32_t block, std::uint16_t mask) {
-  Group& group = all_[group_of(place, block)];
+  Group& group = group_of(place, block);
   for_each_line_of(mask, [&](std::uint32_t line, std::uint32_t sectors) {
     const int way = find(group.tags[line], block);
     if (way == kMiss) return;
@@ -178,7 +209,7 @@ void L2Tags::invalidate(std::uint32_t place, std::uint32_t block, std::uint16_t 
 }
 
 std::uint16_t L2Tags::present(std::uint32_t place, std::uint32_t block) const {
-  const Group& group = all_[group_of(place, block)];
+  const Group& group = group_of(place, block);
   std::uint32_t mask = 0;
   for (std::uint32_t line = 0; line < kLinesPerGroup; ++line) {
     const int way = find(group.tags[line], block);

@@ -15,8 +15,11 @@ namespace xpusim::memory {
 ///
 /// A large page (2 MiB) fills neighbouring groups evenly; each page begins at a group of its own,
 /// as pages lie scattered over a chip's physical memory. Some sets are full, therefore, when others
-/// have room. Measured on an H200 (60 MiB), by what kernels that only read displace of what others
-/// left dirty: 2 % after 38 MB, 13 % after 48, half after 57, 60 % after 60, 91 % after 100.
+/// have room.
+///
+/// A share of all lines may be dirty: beyond it the one that has been dirty for longest goes to
+/// memory. Measured on an H200 (60 MiB; traces/h200/microbench_dirty.jsonl): writes of 32 to 100 MB
+/// leave 29.25 MB dirty, and what others had left goes before them.
 class L2Tags {
  public:
   static constexpr std::uint32_t kMaxWays = 16;
@@ -41,9 +44,8 @@ class L2Tags {
     std::uint32_t count_ = 0;
   };
 
-  /// About `lines` lines: whole groups of four sets. At most `dirty_ways` lines of a set stay
-  /// dirty.
-  L2Tags(std::uint64_t lines, std::uint32_t ways, std::uint32_t dirty_ways);
+  /// About `lines` lines: whole groups of four sets. At most `dirty_share` of them stay dirty.
+  L2Tags(std::uint64_t lines, std::uint32_t ways, double dirty_share);
 
   struct Read {
     std::uint16_t present;  ///< of the sectors asked for
@@ -57,6 +59,9 @@ class L2Tags {
   /// and takes it that they are dropped there.
   std::uint16_t write(std::uint32_t place, std::uint32_t block, std::uint16_t mask,
                       Victims& victims);
+  /// Keeps a copy of what is written through to the home.
+  void write_through(std::uint32_t place, std::uint32_t block, std::uint16_t mask,
+                     Victims& victims);
   /// The other half takes a copy of some of these sectors.
   void mark_copied(std::uint32_t place, std::uint32_t block, std::uint16_t mask);
   /// Drops sectors (of a copy that was written at home).
@@ -74,7 +79,7 @@ class L2Tags {
   void for_each_line(F&& f) const;
   void clear();  ///< forgets everything, dirty data too
   std::uint64_t dirty_sectors() const;
-  std::uint64_t most_dirty_lines() const { return lines() / ways_ * dirty_ways_; }
+  std::uint64_t most_dirty_lines() const { return most_dirty_; }
   std::uint64_t lines() const { return std::uint64_t{groups_.divisor()} * kLinesPerGroup * ways_; }
 
  private:
@@ -87,7 +92,6 @@ class L2Tags {
     std::uint64_t order;  ///< ways, 4 bits each, most recently used lowest
     std::array<std::uint8_t, kMaxWays> state;
     std::uint16_t copied;  ///< ways of which the other half may hold sectors
-    std::uint8_t dirty_lines;
   };
   using Tags = std::array<std::uint32_t, kMaxWays>;  ///< block numbers
   /// What a request touches: six lines of the host's cache.
@@ -96,15 +100,37 @@ class L2Tags {
     std::array<Tags, kLinesPerGroup> tags;
   };
 
-  std::size_t group_of(std::uint32_t place, std::uint32_t block) const;
+  /// A line among those that are dirty, in the order in which they became so: a ring that a link of
+  /// no line closes.
+  struct Link {
+    std::uint32_t before, after;
+  };
+
+  std::size_t number_of_group(std::uint32_t place, std::uint32_t block) const;
+  Group& group_of(std::uint32_t place, std::uint32_t block) {
+    return all_[number_of_group(place, block)];
+  }
+  const Group& group_of(std::uint32_t place, std::uint32_t block) const {
+    return all_[number_of_group(place, block)];
+  }
   static int find(const Tags& tags, std::uint32_t block);
   static void touch(Set& set, std::uint32_t way);
-  std::uint32_t use(Group& group, std::uint32_t line, std::uint32_t block, Victims& victims) const;
-  void clean_oldest(Group& group, std::uint32_t line, std::uint32_t except, Victims& victims) const;
+  std::uint32_t use(Group& group, std::uint32_t line, std::uint32_t block, Victims& victims);
+  std::uint32_t link_of(const Group& group, std::uint32_t line, std::uint32_t way) const {
+    return (static_cast<std::uint32_t>(&group - all_.data()) * kLinesPerGroup + line) * kMaxWays +
+           way;
+  }
+  std::uint32_t ends() const { return static_cast<std::uint32_t>(dirty_order_.size()) - 1; }
+  void add_dirty(std::uint32_t link);
+  void remove_dirty(std::uint32_t link);
+  void clean_oldest(Victims& victims);
+  void forget_dirty();
 
   engine::Divider groups_;
-  std::uint32_t ways_, dirty_ways_;
+  std::uint32_t ways_;
+  std::uint64_t most_dirty_, dirty_lines_ = 0;
   std::vector<Group> all_;
+  std::vector<Link> dirty_order_;
 };
 
 template <class F>
@@ -130,9 +156,9 @@ void L2Tags::clean(F&& f) {
         set.state[way] &= kLineSectors;
         f(group.tags[line][way], static_cast<std::uint16_t>(dirty << line * 4));
       }
-      set.dirty_lines = 0;
     }
   }
+  forget_dirty();
 }
 
 }  // namespace xpusim::memory

@@ -356,17 +356,17 @@ std::vector<std::uint64_t> MemorySystem::cached_bytes(const std::vector<Range>& 
 
 void MemorySystem::cold_caches() {
   for (auto& slice : slices_) slice->tags().clear();
+  constexpr std::uint64_t kPageBlocks = L2Tags::kPageBlocks;
   constexpr std::uint64_t kPieceBlocks = 128;        // 64 KiB of a large page
   constexpr std::uint16_t kHalfOfEachLine = 0x3333;  // one of its two atoms
-  const std::uint64_t pages =
-      std::max<std::uint64_t>(capacity_ / kBlockBytes / L2Tags::kPageBlocks, 1);
+  const std::uint64_t pages = std::max<std::uint64_t>(capacity_ / kBlockBytes / kPageBlocks, 1);
   for (std::uint64_t i = 0; i < left_dirty_ / (kBlockBytes / 2); ++i) {
     const std::uint64_t page = pages - 1 - i / kPieceBlocks % pages;
-    const std::uint64_t block = page * L2Tags::kPageBlocks + i % kPieceBlocks;
+    const std::uint64_t block = page * kPageBlocks + i % kPieceBlocks;
     const AddressMap::SliceBlock where = map_.slice_block(block * kBlockBytes);
-    L2Tags::Victims beyond_the_dirty_ways;
+    L2Tags::Victims beyond_the_dirty_share;
     slices_[where.slice]->tags().write(where.block, static_cast<std::uint32_t>(block),
-                                       kHalfOfEachLine, beyond_the_dirty_ways);
+                                       kHalfOfEachLine, beyond_the_dirty_share);
   }
 }
 

@@ -17,7 +17,7 @@ struct PlainLine {
 };
 
 TEST(L2Tags, evict_the_least_recently_used_line) {
-  L2Tags tags(4 * 2, 2, 2);  // one group of four sets, two ways
+  L2Tags tags(4 * 2, 2, 1);  // one group of four sets, two ways
   L2Tags::Victims none;
   EXPECT_EQ(tags.read(0, 10, 0xf, none).present, 0);
   EXPECT_EQ(tags.read(0, 11, 0xf, none).present, 0);
@@ -39,21 +39,45 @@ TEST(L2Tags, hand_out_what_an_evicted_line_had_dirty) {
   EXPECT_EQ(victims.begin()->sectors, 0x00f3);
 }
 
-TEST(L2Tags, clean_the_oldest_dirty_line_when_a_set_has_too_many) {
-  L2Tags tags(4 * 4, 4, 2);
+TEST(L2Tags, clean_what_has_been_dirty_for_longest_when_a_slice_has_too_much) {
+  L2Tags tags(4 * 4, 4, 0.125);  // 16 lines, two dirty
   L2Tags::Victims victims;
-  tags.write(0, 1, 1, victims);
-  tags.write(0, 2, 1, victims);
+  tags.write(0, 1, 0x0001, victims);
+  tags.write(0, 2, 0x0010, victims);
+  tags.write(0, 1, 0x0002, victims);  // no younger for that
   ASSERT_EQ(victims.begin(), victims.end());
-  tags.write(0, 3, 1, victims);
+  tags.write(0, 3, 0x0100, victims);  // of another set
   ASSERT_EQ(victims.end() - victims.begin(), 1);
   EXPECT_EQ(victims.begin()->block, 1u);
-  EXPECT_EQ(tags.present(0, 1), 1);  // it stays
+  EXPECT_EQ(victims.begin()->sectors, 0x0003);
+  EXPECT_EQ(tags.present(0, 1), 0x0003);  // it stays
   EXPECT_EQ(tags.dirty_sectors(), 2u);
 }
 
+TEST(L2Tags, count_no_line_that_left_among_the_dirty) {
+  L2Tags tags(4 * 2, 2, 0.25);  // two ways, two dirty lines
+  L2Tags::Victims evicted, none;
+  tags.write(0, 1, 0x1, none);
+  tags.write(0, 2, 0x1, none);
+  tags.read(0, 3, 0x1, evicted);  // takes the place of 1
+  ASSERT_EQ(evicted.end() - evicted.begin(), 1);
+  tags.write(0, 4, 0x10, none);
+  EXPECT_EQ(none.begin(), none.end());
+  EXPECT_EQ(tags.dirty_sectors(), 2u);
+}
+
+TEST(L2Tags, keep_a_clean_copy_of_what_is_written_through) {
+  L2Tags tags(4, 1, 1);
+  L2Tags::Victims victims;
+  tags.write_through(0, 1, 0x0030, victims);
+  EXPECT_EQ(tags.present(0, 1), 0x0030);
+  EXPECT_EQ(tags.dirty_sectors(), 0u);
+  tags.read(0, 2, 0xffff, victims);
+  EXPECT_EQ(victims.begin(), victims.end());
+}
+
 TEST(L2Tags, keep_whole_atoms_of_what_was_missing) {
-  L2Tags tags(1024, 16, 16);
+  L2Tags tags(1024, 16, 1);
   L2Tags::Victims none;
   tags.read(0, 1, 0b0100, none);
   EXPECT_EQ(tags.present(0, 1), 0b1100);
@@ -64,7 +88,7 @@ TEST(L2Tags, keep_whole_atoms_of_what_was_missing) {
 }
 
 TEST(L2Tags, know_which_lines_the_other_half_holds) {
-  L2Tags tags(1024, 16, 16);
+  L2Tags tags(1024, 16, 1);
   L2Tags::Victims none;
   tags.read(0, 1, 0xff, none);
   tags.mark_copied(0, 1, 0x30);
@@ -74,7 +98,7 @@ TEST(L2Tags, know_which_lines_the_other_half_holds) {
 }
 
 TEST(L2Tags, spread_a_slices_blocks_evenly_over_its_sets) {
-  L2Tags tags(5120, 16, 16);
+  L2Tags tags(5120, 16, 1);
   L2Tags::Victims victims;
   const std::uint32_t blocks = 5120 / 4;
   for (std::uint32_t i = 0; i < blocks; ++i) tags.write(i, i, 0xffff, victims);
@@ -93,7 +117,7 @@ TEST(L2Tags, begin_each_page_at_a_group_of_its_own) {
 }
 
 TEST(L2Tags, fill_some_sets_with_scattered_pages_while_others_have_room) {
-  L2Tags tags(5120, 16, 16);                         // 80 groups of 16 ways
+  L2Tags tags(5120, 16, 1);                          // 80 groups of 16 ways
   for (std::uint32_t page = 0; page < 30; ++page) {  // as many blocks as fit, by 43 of each page
     for (std::uint32_t i = 0; i < 43; ++i) {
       L2Tags::Victims victims;
@@ -108,9 +132,10 @@ TEST(L2Tags, fill_some_sets_with_scattered_pages_while_others_have_room) {
 TEST(L2Tags, do_what_a_plain_list_does) {
   for (const std::uint32_t ways : {1u, 3u, 16u}) {
     std::mt19937_64 random(ways);
-    const std::uint32_t dirty_ways = (ways + 1) / 2;
-    L2Tags tags(4 * ways, ways, dirty_ways);
+    const std::uint32_t most_dirty = 2 * ways;
+    L2Tags tags(4 * ways, ways, 0.5);
     std::list<PlainLine> sets[4];
+    std::list<std::pair<unsigned, std::uint32_t>> dirty;  // set and block, in order
     for (int i = 0; i < 20'000; ++i) {
       const auto block = static_cast<std::uint32_t>(random() % (ways * 2 + 1));
       const auto mask = static_cast<std::uint16_t>(random());
@@ -129,19 +154,22 @@ TEST(L2Tags, do_what_a_plain_list_does) {
           set.erase(it);
         } else if (set.size() == ways) {
           if (set.back().dirty != 0) expected[set.back().block] |= set.back().dirty << line * 4;
+          dirty.remove({line, set.back().block});
           set.pop_back();
         }
         hits |= (now.valid & m) << line * 4;
         const unsigned missing = m & ~now.valid;
         now.valid |= write ? m : m | (missing & 5) << 1 | (missing & 10) >> 1;
+        if (write && now.dirty == 0) dirty.emplace_back(line, block);
         if (write) now.dirty |= m;
         set.push_front(now);
-        const auto dirty = [](const PlainLine& l) { return l.dirty != 0; };
-        if (static_cast<std::uint32_t>(std::count_if(set.begin(), set.end(), dirty)) > dirty_ways) {
-          auto oldest = std::find_if(set.rbegin(), set.rend(), dirty);
-          expected[oldest->block] |= oldest->dirty << line * 4;
-          oldest->dirty = 0;
-        }
+        if (dirty.size() <= most_dirty) continue;
+        const auto [of, cleaned] = dirty.front();
+        dirty.pop_front();
+        auto oldest = std::find_if(sets[of].begin(), sets[of].end(),
+                                   [b = cleaned](auto& l) { return l.block == b; });
+        expected[oldest->block] |= oldest->dirty << of * 4;
+        oldest->dirty = 0;
       }
       if (write) {
         tags.write(0, block, mask, victims);

@@ -190,9 +190,25 @@ TEST(MemorySystem, drops_the_other_halfs_copy_when_a_line_is_written_at_home) {
   reader.push_back({far});
   std::vector<Access> writer(4, Access{address_in_half(1, 1 << 21), kOneSector});
   writer.push_back({far, 0xffff, kWrite});
-  TwoSms b(reader, writer);
+  Bench b(
+      params(), 4, 1,  // two pairs, each on a half
+      [&](std::uint32_t i) {
+        return list(i == 0 ? reader : i == 2 ? writer : std::vector<Access>{});
+      },
+      kCkClock);
+  b.run();
   EXPECT_GT(b.sm(0).latency, near_hit(params()) + 16);  // it had to ask the home again
   EXPECT_EQ(b.memory().counters().dram_read_bytes, 512u + 2 * kDramAtomBytes);
+}
+
+TEST(MemorySystem, reads_what_it_wrote_to_the_other_half_from_a_copy_in_its_own) {
+  const std::uint64_t far = address_in_half(1);
+  const std::vector<Access> wait(20, Access{address_in_half(0, 1 << 20), kOneSector});
+  std::vector<Access> accesses{{far, 0xffff, kWrite}};
+  accesses.insert(accesses.end(), wait.begin(), wait.end());
+  accesses.push_back({far, kOneSector});
+  TwoSms b(accesses, {});
+  EXPECT_EQ(b.sm(0).latency, near_hit(params()));
 }
 
 TEST(MemorySystem, counts_a_stream_as_the_chip_does) {
@@ -289,16 +305,16 @@ TEST(MemorySystem, keeps_the_rates_of_the_l2_when_the_clock_of_the_sms_falls) {
 
 // ---- capacity
 
-MemoryParams small_l2(std::int64_t dirty_ways) {
+MemoryParams small_l2(double dirty_share) {
   MemoryParams p = params();
   p.l2.capacity_bytes = 96 * 16 * 4 * 128 * 8;  // 6.3 MB
-  p.l2.dirty_ways = dirty_ways;
+  p.l2.dirty_share = dirty_share;
   return p;
 }
 
 /// Dirty bytes left after `reads` streams are read and one is written, as a share of the capacity.
-double dirty_share(std::uint32_t reads, std::int64_t dirty_ways) {
-  const MemoryParams p = small_l2(dirty_ways);
+double left_dirty(std::uint32_t reads, double dirty_share) {
+  const MemoryParams p = small_l2(dirty_share);
   Bench b(p, 8, 64, [reads](std::uint32_t sm) {
     return [=, i = 0u](Access& a) mutable {
       if (i == 6000 * (reads + 1)) return false;
@@ -316,21 +332,21 @@ double dirty_share(std::uint32_t reads, std::int64_t dirty_ways) {
   return static_cast<double>(dirty) / static_cast<double>(p.l2.capacity_bytes);
 }
 
-TEST(MemorySystem, leaves_dirty_what_lru_with_read_copies_leaves) {
-  EXPECT_NEAR(dirty_share(1, 16), 1 / 2.5, 0.02);  // a read takes 1.5 lines, a write one
-  EXPECT_NEAR(dirty_share(2, 16), 1 / 4.0, 0.02);
-  EXPECT_NEAR(dirty_share(3, 16), 1 / 5.5, 0.02);
+TEST(MemorySystem, leaves_dirty_what_lru_with_copies_leaves) {
+  EXPECT_NEAR(left_dirty(1, 1), 1 / 3.0, 0.02);  // what is read or written takes 1.5 lines
+  EXPECT_NEAR(left_dirty(2, 1), 1 / 4.5, 0.02);
+  EXPECT_NEAR(left_dirty(3, 1), 1 / 6.0, 0.02);
 }
 
 TEST(MemorySystem, holds_no_more_dirty_lines_than_it_may) {
-  EXPECT_NEAR(dirty_share(0, 7), 7.0 / 16, 0.005);
+  EXPECT_NEAR(left_dirty(0, 0.4), 0.4, 0.001);
 }
 
 /// Bytes that go to memory when `lines` lines of each of the 512 sets of small_l2 are read from
 /// cold caches.
-std::uint64_t displaced(std::int64_t left_dirty, std::uint32_t lines) {
-  MemoryParams p = small_l2(7);
-  p.l2.left_dirty_bytes = left_dirty;
+std::uint64_t displaced(std::int64_t left, std::uint32_t lines) {
+  MemoryParams p = small_l2(0.4);
+  p.l2.left_dirty_bytes = left;
   Bench b(p, 1, 64, [lines](std::uint32_t) {
     return [=, i = 0u](Access& a) mutable {
       if (i == 96 * 8 * lines) return false;
@@ -393,12 +409,11 @@ TEST(MemorySystem, says_how_busy_its_parts_were) {
   EXPECT_GE(use[4].busiest, 520 / 64.0 / 1000);
 }
 
-TEST(MemorySystem, bounds_what_stays_dirty_by_the_dirty_ways) {
+TEST(MemorySystem, bounds_what_stays_dirty) {
   const MemoryParams p = params();
   TwoSms b({}, {});
-  const double share = static_cast<double>(p.l2.dirty_ways) / static_cast<double>(p.l2.ways);
   EXPECT_NEAR(static_cast<double>(b.memory().most_dirty_bytes()),
-              share * static_cast<double>(p.l2.capacity_bytes), 0.01 * 62'914'560);
+              p.l2.dirty_share * static_cast<double>(p.l2.capacity_bytes), 0.01 * 62'914'560);
 }
 
 TEST(MemorySystem, knows_what_its_caches_hold) {
@@ -517,7 +532,7 @@ TEST(MemorySystem, takes_in_what_is_written_at_the_rate_of_the_slices_data) {
 TEST(MemorySystem, does_the_same_whether_idle_cycles_are_skipped_or_not) {
   std::vector<std::uint64_t> checksums;
   for (const auto mode : {engine::Scheduler::Mode::kSkip, engine::Scheduler::Mode::kTickAll}) {
-    MemoryParams p = small_l2(7);
+    MemoryParams p = small_l2(0.4);
     p.hbm.refresh = "per_bank";
     Bench b(
         p, 12, 16,
