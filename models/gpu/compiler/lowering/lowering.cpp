@@ -338,17 +338,17 @@ void Lowering::compare_uppers(const Comparison& c, VReg left, VReg right, VReg& 
   if (of_left == kNoVReg && of_right == kNoVReg) return;
   const VReg lower = std::exchange(predicate, builder_.predicate());
   builder_.emit(Opcode::kAlu, "ISETP.EX", {predicate},
-                {upper(left, of_left), upper(right, of_right), lower});
+                {upper(c.left, left, of_left), upper(c.right, right, of_right), lower});
 }
 
-/// The upper half of an index: with the carry of a counter's, or the sign.
-VReg Lowering::upper(VReg low, VReg of_counter) {
+/// The upper half of an index: the counter's own, with the carry of a sum, or the sign.
+VReg Lowering::upper(const IndexForm& form, VReg low, VReg of_counter) {
   if (low == kNoVReg) return kNoVReg;
+  if (of_counter != kNoVReg && scalars_.is_register(form.scalar, low)) return of_counter;
   auto [slot, fresh] = uppers_.try_emplace(low, kNoVReg);
   if (!fresh) return slot->second;
   if (of_counter == kNoVReg)
     return slot->second = builder_.value(Opcode::kAlu, "SHF.R.S32.HI", {low}, 31);
-  if (builder_.code().registers[low] == RegFile::kUniform) return slot->second = of_counter;
   return slot->second = builder_.value(Opcode::kFma, "IMAD.X", {low, of_counter});
 }
 

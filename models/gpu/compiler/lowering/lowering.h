@@ -247,7 +247,7 @@ class Lowering {
            std::unique_ptr<kernel::LinearLayout>>
       layouts_;
   void compare_uppers(const Comparison& c, VReg left, VReg right, VReg& predicate);
-  VReg upper(VReg low, VReg of_counter);
+  VReg upper(const IndexForm& form, VReg low, VReg of_counter);
 
   std::map<std::tuple<VReg, VReg, VReg, kernel::Compare, std::int64_t>, VReg> comparisons_;
   std::map<VReg, VReg> uppers_;  ///< of what is compared with counters of 64 bits, by lower halves

@@ -45,6 +45,11 @@ class ScalarGraph {
   /// or kNoVReg.
   void widen(ScalarId counter, VReg upper) { at(counter).upper = upper; }
   VReg upper_of(ScalarId id) const;
+  /// Whether the node is what the register holds, by itself.
+  bool is_register(ScalarId id, VReg reg) const {
+    const Node& n = nodes_[static_cast<std::size_t>(id)];
+    return n.kind == ScalarKind::kRegister && (n.general == reg || n.uniform == reg);
+  }
   ScalarId multiply(ScalarId a, ScalarId b);
   ScalarId add(ScalarId a, ScalarId b);
   ScalarId subtract(ScalarId a, ScalarId b);
