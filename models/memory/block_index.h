@@ -11,7 +11,8 @@ namespace xpusim::memory {
 
 /// Finds the records of a 512 B block: chains of record numbers by a hash of the block, at least
 /// four chains a record, so that records of other blocks are seldom met on the way (each would be
-/// a miss in the host's cache). A Record has `block`, and `next` for its chain.
+/// a miss in the host's cache). It begins small: what holds few records should take few lines of
+/// the host's cache. A Record has `block`, and `next` for its chain.
 template <class Record>
 class BlockIndex {
  public:
@@ -38,7 +39,7 @@ class BlockIndex {
   bool empty() const { return count_ == 0; }
 
  private:
-  static constexpr std::size_t kFirstSize = 256;  ///< records that it has chains for at first
+  static constexpr std::size_t kFirstSize = 32;  ///< records that it has chains for at first
   static constexpr std::size_t kChainsPerRecord = 4;
 
   std::uint32_t bucket(std::uint32_t block) const { return (block * 0x9e3779b9u) >> shift_; }
