@@ -12,8 +12,9 @@ namespace xpusim::memory {
 /// Finds the records of a 512 B block: chains of record numbers by a hash of the block, at least
 /// four chains a record, so that records of other blocks are seldom met on the way (each would be
 /// a miss in the host's cache). It begins small: what holds few records should take few lines of
-/// the host's cache. A Record has `block`, and `next` for its chain.
-template <class Record>
+/// the host's cache. `Records` finds a record by its number; a record has `block`, and `next` for
+/// its chain.
+template <class Records>
 class BlockIndex {
  public:
   static constexpr std::uint32_t kNone = ~0u;
@@ -26,11 +27,11 @@ class BlockIndex {
   /// Brings the head of the block's chain into the host's cache.
   void prefetch(std::uint32_t block) const { engine::prefetch(&heads_[bucket(block)]); }
 
-  void insert(std::vector<Record>& records, std::uint32_t record) {
+  void insert(Records& records, std::uint32_t record) {
     if (++count_ > heads_.size() / kChainsPerRecord) grow(records);
     push(records, record);
   }
-  void remove(std::vector<Record>& records, std::uint32_t record) {
+  void remove(Records& records, std::uint32_t record) {
     --count_;
     std::uint32_t* at = &heads_[bucket(records[record].block)];
     while (*at != record) at = &records[*at].next;
@@ -43,12 +44,12 @@ class BlockIndex {
   static constexpr std::size_t kChainsPerRecord = 4;
 
   std::uint32_t bucket(std::uint32_t block) const { return (block * 0x9e3779b9u) >> shift_; }
-  void push(std::vector<Record>& records, std::uint32_t record) {
+  void push(Records& records, std::uint32_t record) {
     std::uint32_t& head = heads_[bucket(records[record].block)];
     records[record].next = head;
     head = record;
   }
-  void grow(std::vector<Record>& records) {
+  void grow(Records& records) {
     const std::vector<std::uint32_t> old = std::move(heads_);
     heads_.assign(old.size() * 2, kNone);
     --shift_;

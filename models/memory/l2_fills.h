@@ -75,7 +75,7 @@ class L2Fills {
   template <class F>
   void finish_one(std::uint32_t record, F&& answer);
 
-  BlockIndex<Record> open_;  ///< fills under way
+  BlockIndex<std::vector<Record>> open_;  ///< fills under way
   std::vector<Record> records_;
   std::vector<Link> links_;
   std::vector<std::uint32_t> closing_;  ///< in close(): records that joined the fill

@@ -93,7 +93,7 @@ PartUse hbm_use(Hbm& hbm) {
   return use;
 }
 
-engine::Message answer_to(const ReadCoalescer::Reader& reader, std::uint64_t block_address) {
+engine::Message answer_to(ReadCoalescer::Reader reader, std::uint64_t block_address) {
   engine::Message m;
   m.to = reader.sm;
   m.tag = reader.tag;
@@ -177,8 +177,7 @@ class MemorySystem::SmPort : public engine::MessageIf {
   /// A read that joins no other goes on, in the name of its group and as if sent later.
   void read(const engine::Message& message, engine::Cycle now) {
     const Part part = part_of(message, now);
-    const ReadCoalescer::Reader reader{message.tag, static_cast<std::uint16_t>(sm_), part.mask,
-                                       static_cast<std::uint8_t>(part.line)};
+    const ReadCoalescer::Reader reader{message.tag, sm_, part.mask, part.line};
     const engine::Cycle at_work = system_.scheduler_.now();
     const engine::Cycle settled = std::min(now, at_work - std::min(at_work, system_.window() - 1));
     const auto outcome = coalescer().read(block_number(message.address), reader, now, settled);
@@ -216,16 +215,15 @@ class MemorySystem::AnswerPort : public engine::MessageIf {
     }
     const std::uint64_t block = message.address - message.address % kBlockBytes;
     bool first = true;
-    system_.coalescers_[message.to].answer(message.tag, leaves,
-                                           [&](const ReadCoalescer::Reader& reader) {
-                                             const engine::Message m = answer_to(reader, block);
-                                             if (first) {
-                                               network_.send(slice_, m, leaves);
-                                             } else {
-                                               network_.multicast(m, leaves);
-                                             }
-                                             first = false;
-                                           });
+    system_.coalescers_[message.to].answer(message.tag, leaves, [&](ReadCoalescer::Reader reader) {
+      const engine::Message m = answer_to(reader, block);
+      if (first) {
+        network_.send(slice_, m, leaves);
+      } else {
+        network_.multicast(m, leaves);
+      }
+      first = false;
+    });
   }
 
  private:

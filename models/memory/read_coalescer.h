@@ -7,6 +7,7 @@
 
 #include "models/memory/block_index.h"
 #include "models/memory/l2_params.h"
+#include "models/memory/numbered_queue.h"
 #include "models/network/bandwidth_calendar.h"
 #include "sim/engine/prefetch.h"
 
@@ -35,11 +36,11 @@ namespace xpusim::memory {
 /// network.
 class ReadCoalescer {
  public:
-  /// A read that waits.
+  /// A read that waits: of SM `sm`, for the sectors `mask` of the block, of which it named the line
+  /// `line` first.
   struct Reader {
     std::uint32_t tag;
-    std::uint16_t sm, mask;  ///< sectors of the block
-    std::uint8_t line;       ///< the first line that it named
+    std::uint32_t sm : 14, mask : 16, line : 2;
   };
   /// What becomes of a read.
   struct Outcome {
@@ -52,18 +53,17 @@ class ReadCoalescer {
 
   /// A read that an SM sends at `sent`. None that comes later is dated before `settled` (<= sent),
   /// which does not decrease.
-  Outcome read(std::uint32_t block, const Reader& reader, engine::Cycle sent,
-               engine::Cycle settled);
-  /// The answer of a read that was forwarded leaves the L2 at `at`: calls to(const Reader&) for
-  /// each reader, in order of asking.
+  Outcome read(std::uint32_t block, Reader reader, engine::Cycle sent, engine::Cycle settled);
+  /// The answer of a read that was forwarded leaves the L2 at `at`: calls to(Reader) for each
+  /// reader, in order of asking.
   template <class F>
   void answer(std::uint32_t read, engine::Cycle at, F&& to);
 
   /// What read() will look at first, and after that: brought into the host's cache; changes nothing
   /// else.
-  void prefetch_chain(std::uint32_t block) const { open_.prefetch(block); }
+  void prefetch_chain(std::uint32_t block) const { index_.prefetch(block); }
   void prefetch_first(std::uint32_t block) const {
-    if (const std::uint32_t i = open_.chain(block); i != kNone) engine::prefetch(&reads_[i]);
+    if (const std::uint32_t i = index_.chain(block); i != kNone) engine::prefetch(&open_[i]);
   }
 
   /// The same of what answer() will touch.
@@ -79,60 +79,63 @@ class ReadCoalescer {
 
   static constexpr std::uint32_t kOwnReaders = 3;
 
-  /// A line of the host's cache. Cycles are kept in 32 bits: launches are shorter.
-  struct alignas(64) Read {
+  /// A read that may not have gone yet. Cycles are kept in 32 bits: launches are shorter.
+  struct Open {
     std::uint32_t block;
-    std::uint32_t next;    ///< of its bucket
-    std::uint32_t others;  ///< links to the readers beyond its own
-    std::uint32_t goes;    ///< it enters the network
-    std::uint32_t leaves;  ///< its answer leaves the L2, or kUnknown
-    std::uint16_t stays;   ///< cycles from its coming to `goes`
-    std::uint8_t readers;  ///< that asked so far
-    std::uint8_t lists;    ///< kListed, kWaiting
-    std::array<Reader, kOwnReaders> own;
-    std::uint16_t mask;  ///< of the first reader
+    std::uint32_t next;     ///< of its bucket
+    std::uint32_t goes;     ///< it enters the network
+    std::uint32_t read;     ///< its number
+    std::uint16_t stays;    ///< cycles from its coming to `goes`
+    std::uint16_t mask;     ///< of the first reader
+    std::uint16_t readers;  ///< that asked so far
+    bool listed;            ///< it is in `index_`
 
-    bool answered() const { return leaves != kUnknown; }
     /// True if they wait at the same time, whichever of the two came first.
     bool meets(std::uint32_t sent) const { return sent < goes && sent + 2 * stays > goes; }
   };
-  static_assert(sizeof(Read) == 64);
-  static constexpr std::uint8_t kListed = 1;   ///< it is in `open_`
-  static constexpr std::uint8_t kWaiting = 2;  ///< it is in `waiting_`
+  /// Who waits for it. Half a line of the host's cache.
+  struct alignas(32) Read {
+    std::uint32_t leaves;                 ///< its answer leaves the L2, or kUnknown
+    std::uint32_t others;                 ///< links to the readers beyond its own
+    std::array<Reader, kOwnReaders> own;  ///< without sectors: none
+  };
+  static_assert(sizeof(Read) == 32);
   struct Link {
     Reader reader;
     std::uint32_t next;
   };
 
-  std::uint32_t open(std::uint32_t block, const Reader& reader, engine::Cycle sent,
-                     engine::Cycle goes);
-  void join(Read& read, const Reader& reader);
-  void unlist(std::uint32_t read);
+  std::uint32_t open(std::uint32_t block, Reader reader, engine::Cycle sent, engine::Cycle goes);
+  void join(Read& read, Reader reader);
+  void unlist(std::uint32_t open);
   void forget_until(engine::Cycle settled);
+  void end(std::uint32_t read);
 
   engine::Cycle latency_;
   std::uint32_t most_readers_;
   network::BandwidthCalendar way_out_;
-  BlockIndex<Read> open_;  ///< reads that others may join
+  NumberedQueue<Open> open_;               ///< in order of coming
+  BlockIndex<NumberedQueue<Open>> index_;  ///< of those that others may join
   std::vector<Read> reads_;
+  std::vector<std::uint8_t> ended_;  ///< by read: of the two, that it has gone and is answered
   std::vector<Link> links_;
   std::vector<std::uint32_t> free_reads_, free_links_;
-  struct Waiting {
-    engine::Cycle goes;
-    std::uint32_t block;
-    std::uint32_t read;
-  };
-  std::vector<Waiting> waiting_;  ///< reads that may not have gone yet, in order of coming
-  std::size_t waiting_head_ = 0;
   std::uint64_t joined_sectors_ = 0;
 };
+
+/// It has gone, or is answered: with the second of the two its place is free.
+inline void ReadCoalescer::end(std::uint32_t read) {
+  if (++ended_[read] < 2) return;
+  ended_[read] = 0;
+  free_reads_.push_back(read);
+}
 
 template <class F>
 void ReadCoalescer::answer(std::uint32_t number, engine::Cycle at, F&& to) {
   Read& read = reads_[number];
   read.leaves = static_cast<std::uint32_t>(at);
-  for (std::uint32_t i = 0; i < std::min<std::uint32_t>(read.readers, kOwnReaders); ++i) {
-    to(read.own[i]);
+  for (const Reader& reader : read.own) {
+    if (reader.mask != 0) to(reader);
   }
   for (std::uint32_t link = read.others; link != kNone;) {
     Link& l = links_[link];
@@ -143,7 +146,7 @@ void ReadCoalescer::answer(std::uint32_t number, engine::Cycle at, F&& to) {
     link = after;
   }
   read.others = kNone;
-  if ((read.lists & kWaiting) == 0) free_reads_.push_back(number);
+  end(number);
 }
 
 }  // namespace xpusim::memory

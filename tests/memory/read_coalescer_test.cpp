@@ -117,5 +117,33 @@ TEST(ReadCoalescer, forgets_what_it_has_answered) {
   EXPECT_LT(largest, 16u);  // its records are used again
 }
 
+TEST(ReadCoalescer, answers_reads_of_any_sector_line_and_sm) {
+  ReadCoalescer c(params());
+  const Outcome o = c.read(5, {~0u, 16383, 0xffff, 3}, 10, 10);
+  c.read(5, {7, 2, 0x8000, 3}, 10, 10);
+  std::vector<Reader> readers;
+  c.answer(o.read, 100, [&](Reader r) { readers.push_back(r); });
+  ASSERT_EQ(readers.size(), 2u);
+  EXPECT_EQ(readers[0].tag, ~0u);
+  EXPECT_EQ(readers[0].sm, 16383u);
+  EXPECT_EQ(readers[0].mask, 0xffffu);
+  EXPECT_EQ(readers[0].line, 3u);
+  EXPECT_EQ(readers[1].mask, 0x8000u);
+}
+
+TEST(NumberedQueue, keeps_numbers_while_it_grows) {
+  NumberedQueue<std::uint32_t> queue;
+  for (std::uint32_t i = 0; i < 40; ++i) queue.push(i);
+  for (std::uint32_t i = 0; i < 40; ++i) queue.pop();
+  EXPECT_TRUE(queue.empty());
+  const std::uint32_t first = queue.push(1000);
+  std::uint32_t last = first;
+  for (std::uint32_t i = 1; i < 1000; ++i) last = queue.push(1000 + i);
+  EXPECT_EQ(queue.size(), 1000u);
+  EXPECT_EQ(queue.first(), first);
+  EXPECT_EQ(queue[first + 500], 1500u);
+  EXPECT_EQ(queue[last], 1999u);
+}
+
 }  // namespace
 }  // namespace xpusim::memory
