@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "models/gpu/compiler/assembler/assembler.h"
+#include "models/gpu/compiler/assembler/liveness.h"
 
 namespace xpusim::gpu {
 namespace {
@@ -15,8 +16,8 @@ struct Interval {
 
 /// How long sources of special functions and shuffles, which read late, stay untouched:
 /// reusing them at once would cost a wait. In half positions; chosen so that registers of measured
-/// softmax kernels agree.
-constexpr std::size_t kLinger = 2 * 12 + 1;
+/// kernels agree (between 6 and 8 instructions they do equally well).
+constexpr std::size_t kLinger = 2 * 7 + 1;
 
 /// The same of asynchronous copies' addresses (in the measured listings they are seldom written
 /// again sooner).
@@ -32,6 +33,9 @@ constexpr std::size_t kWidestAlignment = 8;
 /// ... and stand above these, which the vendor's compiler leaves to everything else (measured
 /// listings with wgmma: their accumulators begin at R24).
 constexpr std::size_t kBelowWidest = 24;
+
+constexpr std::size_t kVector = 4;  ///< registers of the widest access to memory
+constexpr std::size_t kNowhere = ~std::size_t{0};
 
 /// When a register holds something that will be read: one interval from its first touch to its
 /// last, but for what lies between a read and the write in the same block that replaces the value
@@ -61,16 +65,27 @@ std::vector<Interval> live_intervals(const MachineCode& code, bool lingering) {
     }
     block_end.push_back(2 * position);
   }
+  const std::vector<bool> undefined = find_liveness(code).in.front();
+  std::vector<bool> in_loop(live.size());
   // What a loop's body shares with the code around it lives through the whole loop.
   for (std::size_t b = 0; b < code.blocks.size(); ++b) {
     if (code.blocks[b].loop_begin < 0) continue;
     const std::size_t begin = block_begin[static_cast<std::size_t>(code.blocks[b].loop_begin)];
-    for (Interval& i : live) {
+    for (VReg r = 0; r < live.size(); ++r) {
+      Interval& i = live[r];
       const bool touches = i.used() && i.begin < block_end[b] && i.end >= begin;
-      const bool shared = touches && (i.begin < begin || i.end >= block_end[b]);
-      if (shared && i.begin < begin) i.end = std::max(i.end, block_end[b]);
-      if (shared && i.end >= block_end[b]) i.begin = std::min(i.begin, begin);
+      const bool kept = touches && undefined[r] && i.begin >= begin;
+      const bool shared = touches && (kept || i.begin < begin || i.end >= block_end[b]);
+      in_loop[r] = in_loop[r] || kept;
+      if (shared && (kept || i.begin < begin)) i.end = std::max(i.end, block_end[b]);
+      if (shared && (kept || i.end >= block_end[b])) i.begin = std::min(i.begin, begin);
     }
+  }
+  // What nothing defines where a guarded load leaves it as it was is alive from the first
+  // instruction on, or through the loop that it is in: in 26 listings with such loads, no register
+  // of theirs (out of a loop) stands before them.
+  for (VReg r = 0; r < live.size(); ++r) {
+    if (undefined[r] && live[r].used() && !in_loop[r]) live[r].begin = 0;
   }
   return live;
 }
@@ -187,8 +202,8 @@ std::vector<Request> requests(const MachineCode& code, const std::vector<Lifetim
 /// Places one request after another; where a source dies, its registers are tried first.
 class Allocator {
  public:
-  Allocator(const MachineCode& code, bool lingering)
-      : code_(code), live_(lifetimes(code, lingering)), placed_(code.registers.size()) {
+  Allocator(const MachineCode& code, const std::vector<Lifetime>& live, bool packed)
+      : code_(code), live_(live), packed_(packed), placed_(code.registers.size()) {
     where_.number.assign(code.registers.size(), 0);
     sources_.resize(code.registers.size());
     for (const auto& block : code.blocks) {
@@ -227,6 +242,29 @@ class Allocator {
       file_of(members[m]).take(base + m, live_[members[m]]);
     }
   }
+  /// Of the places below the highest register in use, that whose neighbours in its group of four
+  /// are the most taken: whole groups stay free for vectors.
+  std::size_t fullest_group(const Tuple& members, std::size_t first, std::size_t step) {
+    const std::size_t n = members.size();
+    if (n >= kVector) return kNowhere;
+    File& file = file_of(members[0]);
+    std::size_t best = kNowhere;
+    int most = -1;
+    for (std::size_t base = first; base + n <= static_cast<std::size_t>(file.highest());
+         base += step) {
+      if (!fits(members, base)) continue;
+      int taken = 0;
+      for (std::size_t q = base / kVector * kVector; q < (base / kVector + 1) * kVector; ++q) {
+        const bool own = q >= base && q < base + n;
+        taken += !own && (q >= file.size() || !file.is_free(q, live_[members[0]]));
+      }
+      if (taken > most) {
+        most = taken;
+        best = base;
+      }
+    }
+    return best;
+  }
   void place(const Tuple& members) {
     const std::size_t n = members.size(), step = std::min(n, kWidestAlignment);
     const std::size_t first = n > kWidestAlignment ? kBelowWidest : 0;
@@ -239,15 +277,16 @@ class Allocator {
         return;
       }
     }
-    for (std::size_t base = first;; base += step) {
-      if (!fits(members, base)) continue;
-      take(members, base);
-      return;
+    std::size_t base = packed_ ? fullest_group(members, first, step) : kNowhere;
+    if (base == kNowhere) {
+      for (base = first; !fits(members, base);) base += step;
     }
+    take(members, base);
   }
 
   const MachineCode& code_;
-  std::vector<Lifetime> live_;
+  const std::vector<Lifetime>& live_;
+  bool packed_;  // what is narrower than a vector stands close together, not lowest
   std::array<File, 3> files_{File(kFileSizes[0]), File(kFileSizes[1]), File(kFileSizes[2])};
   std::vector<bool> placed_;
   std::vector<VRegList> sources_;  // [vreg] of its first definition
@@ -257,11 +296,15 @@ class Allocator {
 }  // namespace
 
 Allocation allocate(const MachineCode& code, bool lingering) {
-  Allocation best = Allocator(code, lingering).run(Order::kByBegin);
-  for (Order o : {Order::kWidestFirst, Order::kLongestFirst, Order::kWidestThenLongest}) {
-    Allocation other = Allocator(code, lingering).run(o);
-    const bool fits = other.predicate <= best.predicate && other.uniform <= best.uniform;
-    if (fits && other.general < best.general) best = std::move(other);
+  const std::vector<Lifetime> live = lifetimes(code, lingering);
+  Allocation best = Allocator(code, live, false).run(Order::kByBegin);
+  for (bool packed : {false, true}) {
+    for (Order o :
+         {Order::kByBegin, Order::kWidestFirst, Order::kLongestFirst, Order::kWidestThenLongest}) {
+      Allocation other = Allocator(code, live, packed).run(o);
+      const bool fits = other.predicate <= best.predicate && other.uniform <= best.uniform;
+      if (fits && other.general < best.general) best = std::move(other);
+    }
   }
   return best;
 }

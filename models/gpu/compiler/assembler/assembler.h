@@ -50,7 +50,7 @@ struct ScheduleResult {
   int peak = 0;                    ///< lane registers alive at once
   std::int64_t length = 0;         ///< guessed cycles
   std::int64_t memory_length = 0;  ///< the same, with every load coming from memory
-  std::int64_t known_length = 0;   ///< the same, without waiting for global loads
+  std::int64_t known_length = 0;   ///< of loops, without waiting for global loads
 };
 inline constexpr int kNoBudget = 1 << 20;
 /// What the scheduler keeps to.
@@ -80,7 +80,8 @@ struct Allocation {
   int general = 0;                    ///< lane registers in use (highest number + 1)
   int uniform = 0, predicate = 0;
 };
-/// Gives every virtual register a place: lowest free one first, tuples side by side and aligned.
+/// Gives every virtual register a place, tuples side by side and aligned: the lowest free one, or
+/// one next to others in use, whichever takes fewer in all.
 /// With `lingering`, sources that are read late stay untouched for a while.
 Allocation allocate(const MachineCode& code, bool lingering);
 

@@ -10,8 +10,9 @@ constexpr int kAttempts = 8;
 constexpr double kWorthFlowing = 0.96;    ///< of the length at most, for loads to flow
 constexpr int kWithinReach = 4;           ///< registers too many that reordering may still save
 constexpr double kWorthRegisters = 1.05;  ///< of the length at most, for fewer registers (assumed)
-constexpr double kWorthStalls =
-    1.12;  ///< of the known length at most, for occupancy (FIT: transposes)
+/// Of the known length of loops at most, for occupancy (FIT: transposes in loops). What runs once
+/// may stall for more warps: streams of vectors keep to 32 registers by clearing destinations late.
+constexpr double kWorthStalls = 1.12;
 constexpr double kWorthBlocks = 0.5;  ///< of the length a block at most, for loads that cost blocks
 constexpr int kRelaxations = 3, kRelaxationStep = 4;  ///< how early work may fill stalls, as tried
 /// Registers a thread of blocks of one warp below which work fills stalls: with these as many
@@ -89,16 +90,19 @@ Placed place_for_occupancy(const MachineCode& code, const CompilerParams& params
   const int reserved = kStackPointer + static_cast<int>(params.reserved_registers);
   const int needed = lingering ? std::max(full, best.schedule.peak) : full;
   const int goal = round_up(needed + reserved) - reserved + kStackPointer;
+  const auto blocks = [&](const Placed& p) {
+    return kRegistersOfSm / (granted(p, params) * kWarpLanes * warps);
+  };
   if (best.where.general > goal) {  // sources of shuffles reused at once, before order is given up
     Placed reused = attempt(code, params, best_goal, false);
-    if (reused.where.general <= goal) best = std::move(reused);
+    if (reused.where.general <= goal || blocks(reused) > blocks(best)) {
+      best = std::move(reused);
+      lingering = false;
+    }
   }
   for (int n = 0; n < kAttempts && best.where.general > goal; ++n) {
     save_registers(code, params, budget - n, goal, lingering, best);
   }
-  const auto blocks = [&](const Placed& p) {
-    return kRegistersOfSm / (granted(p, params) * kWarpLanes * warps);
-  };
   if (granted(best, params) > round_up(full)) {
     const int same =
         kRegistersOfSm / (std::max(1, blocks(best)) * kWarpLanes * warps) / kGranule * kGranule;

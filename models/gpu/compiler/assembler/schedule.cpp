@@ -14,6 +14,9 @@ namespace {
 /// How far ahead of the first instruction that waits others may be taken up: so far that a few
 /// loads are under way, not so far that registers fill with what is used much later.
 constexpr std::size_t kWindow = 64;
+/// The same of work that fills stalls: eight rows of a reduction run abreast, but addresses of
+/// stores wait behind it (FIT: exp_and_sum and a transpose of 16 x 256, 64 to 96 and to 128).
+constexpr std::size_t kFillingWindow = 96;
 
 /// Registers alive while a block is put in order, counted as instructions are placed: from those
 /// that are alive at its begin (`in`) to those alive at its end (`out`). The destination of a
@@ -340,7 +343,10 @@ class Scheduler {
       const bool no_register = !in_order && general > 0 && pressure_.general() + general > budget_;
       // Loads go first, and what is ready fills stalls, while registers that all warps have anyway
       // last: chains that do not depend on one another, as the rows of a reduction, run abreast.
-      const bool far = predicates > 0 && rank_[at] > front_ + kWindow;  // as a loop's condition
+      // Not what is used much later, as addresses of stores behind a reduction.
+      const bool far = rank_[at] > front_ + kFillingWindow
+                           ? predicates > 0 || !ahead_[at]
+                           : predicates > 0 && rank_[at] > front_ + kWindow;
       const bool free = !far && pressure_.predicate() + predicates <= kPredicates &&
                         pressure_.general() + general <= (ahead_[at] ? comfortable_ : relaxed_);
       bool too_early = !free && (general > 0 || predicates > 0) &&
@@ -377,11 +383,23 @@ class Scheduler {
   std::int64_t now_ = 0;
 };
 
+/// Blocks that may run more than once.
+std::vector<bool> blocks_of_loops(const MachineCode& code) {
+  std::vector<bool> repeated(code.blocks.size());
+  for (std::size_t b = 0; b < code.blocks.size(); ++b) {
+    for (int n = code.blocks[b].loop_begin; n >= 0 && n <= static_cast<int>(b); ++n) {
+      repeated[static_cast<std::size_t>(n)] = true;
+    }
+  }
+  return repeated;
+}
+
 }  // namespace
 
 ScheduleResult schedule(MachineCode& code, const CompilerParams& params, const ScheduleGoal& goal) {
   ScheduleResult result;
   const Liveness live = find_liveness(code);
+  const std::vector<bool> repeated = blocks_of_loops(code);
   for (std::size_t b = 0; b < code.blocks.size(); ++b) {
     MachineBlock& block = code.blocks[b];
     Scheduler scheduler(code, block, live.in[b], live.out[b], params, goal);
@@ -391,7 +409,9 @@ ScheduleResult schedule(MachineCode& code, const CompilerParams& params, const S
     result.length += in_order_length(DependenceGraph(code, block, params, guess), order);
     result.memory_length +=
         in_order_length(DependenceGraph(code, block, params, params.memory_guess), order);
-    result.known_length += in_order_length(DependenceGraph(code, block, params, 1), order);
+    if (repeated[b]) {
+      result.known_length += in_order_length(DependenceGraph(code, block, params, 1), order);
+    }
     std::vector<MachineInstruction> ordered;
     ordered.reserve(order.size());
     for (std::uint32_t at : order) ordered.push_back(std::move(block.code[at]));
