@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "sim/engine/check.h"
-#include "sim/engine/free_list.h"
 
 namespace xpusim::engine {
 
@@ -22,25 +21,14 @@ void Mailboxes::open(std::uint32_t id, Cycle window) {
 }
 
 void Mailboxes::prefetch_chunk(std::uint32_t chunk) const {
-  engine::prefetch(&pool_[chunk], sizeof(Chunk));
-}
-
-void Mailboxes::put_wide(const Message& message, Mail& mail) {
-  mail.kind = kWide;
-  mail.address = take_free(wide_, free_wide_);
-  wide_[mail.address] = message;
-}
-
-Message Mailboxes::take_wide(const Mail& mail) {
-  free_wide_.push_back(static_cast<std::uint32_t>(mail.address));
-  return wide_[mail.address];
+  engine::prefetch(&pool_[std::size_t{chunk} * kChunk], kChunk * sizeof(Mail));
 }
 
 void Mailboxes::add_chunk(List& list) {
   if (free_ == kNone) {
     free_ = static_cast<std::uint32_t>(next_.size());
     next_.push_back(kNone);
-    pool_.emplace_back();
+    pool_.resize(pool_.size() + kChunk);
   }
   const std::uint32_t chunk = std::exchange(free_, next_[free_]);
   if (free_ != kNone) prefetch_chunk(free_);
@@ -71,10 +59,10 @@ std::uint32_t Mailboxes::sort(const Box& box, Cycle end) {
     }
   };
   std::fill_n(starts_.begin(), box.window + 1, 0u);
-  each([&](std::uint32_t place) { ++starts_[mail_at(place).cycle + 1u]; });
+  each([&](std::uint32_t place) { ++starts_[pool_[place].message.to + 1]; });
   for (Cycle c = 1; c < box.window; ++c) starts_[c] += starts_[c - 1];
   if (sorted_.size() < list.count) sorted_.resize(list.count);
-  each([&](std::uint32_t place) { sorted_[starts_[mail_at(place).cycle]++] = place; });
+  each([&](std::uint32_t place) { sorted_[starts_[pool_[place].message.to]++] = place; });
   return list.count;
 }
 

@@ -16,8 +16,7 @@ namespace xpusim::engine {
 
 /// Messages on their way to components that work through a window of cycles at its end: a list for
 /// each window, in the order of sending. Nobody looks at them before, so that a message is written
-/// once and read once, with its neighbours; and they are many, so that it waits in as few bytes as
-/// most need.
+/// once and read once, with its neighbours.
 class Mailboxes {
  public:
   static constexpr Cycle kLongestWindow = 256;  ///< cycles
@@ -75,17 +74,8 @@ class Mailboxes {
       move_far(box, end);
     const std::uint32_t count = sort(box, end);
     for (std::uint32_t i = 0; i < count; ++i) {
-      const Mail& mail = mail_at(sorted_[i]);
-      const Cycle come = end + 1 - box.window + mail.cycle;
-      Message message;
-      message.address = mail.address;
-      message.data = mail.data;
-      message.tag = mail.tag;
-      message.kind = mail.kind;
-      if (mail.kind == kWide) [[unlikely]]
-        message = take_wide(mail);
-      message.to = id;
-      f(message, come);
+      const Mail& mail = pool_[sorted_[i]];
+      f(mail.message, end + 1 - box.window + mail.message.to);
     }
     free_list(box, end / box.window % kWindows);
   }
@@ -95,18 +85,9 @@ class Mailboxes {
   static constexpr std::uint32_t kWindows = 64;  ///< that are kept apart; beyond is rare
   static constexpr std::uint32_t kChunk = 8;     ///< messages that lie together in the pool
 
-  /// A message while it waits, a quarter of a line of the host's cache: without what few have.
-  struct Mail {
-    std::uint64_t address;  ///< kWide: a place in `wide_`, where the message lies
-    std::uint32_t tag;
-    std::uint16_t data;
-    std::uint8_t kind;
-    std::uint8_t cycle;  ///< within the window
-  };
-  static_assert(sizeof(Mail) == 16 && kLongestWindow <= 256);
-  static constexpr std::uint8_t kWide = 0xff;  ///< the kind of one that does not fit
-  struct alignas(64) Chunk {
-    std::array<Mail, kChunk> mails;
+  /// A message; while it waits, its `to` is its cycle within the window.
+  struct alignas(32) Mail {
+    Message message;
   };
   struct Far {
     Message message;
@@ -129,20 +110,10 @@ class Mailboxes {
     const std::uint32_t in_chunk = list.count++ % kChunk;
     if (in_chunk == 0) add_chunk(list);
     box.occupied |= std::uint64_t{1} << number % kWindows;
-    const auto cycle = static_cast<std::uint8_t>(at - number * box.window);
-    const bool fits =
-        message.data <= 0xffff && message.kind < kWide && message.from == 0 && message.count == 0;
-    Mail& mail = pool_[list.last].mails[in_chunk];
-    mail = {alone(message.address), alone(message.tag), static_cast<std::uint16_t>(message.data),
-            static_cast<std::uint8_t>(message.kind), cycle};
-    if (!fits) [[unlikely]]
-      put_wide(message, mail);
+    Mail& mail = pool_[list.last * kChunk + in_chunk];
+    copy_fields(message, mail.message);
+    mail.message.to = static_cast<std::uint32_t>(at - number * box.window);
   }
-  const Mail& mail_at(std::uint32_t place) const {
-    return pool_[place / kChunk].mails[place % kChunk];
-  }
-  void put_wide(const Message& message, Mail& mail);
-  Message take_wide(const Mail& mail);
   void prefetch_chunk(std::uint32_t chunk) const;
   void add_chunk(List& list);
   void free_list(Box& box, std::size_t window);
@@ -153,12 +124,10 @@ class Mailboxes {
   std::vector<Box> boxes_;
   /// [window number mod kWindows][box]: messages go to many boxes, but to few windows at a time.
   std::array<std::vector<List>, kWindows> lists_;
-  std::vector<Chunk> pool_;
+  std::vector<Mail> pool_;             ///< [chunk * kChunk + n]
   std::vector<std::uint32_t> next_;    ///< [chunk]
   std::uint32_t free_ = kNone;         ///< list of unused chunks
-  std::vector<std::uint32_t> sorted_;  ///< in take(): places in the pool, chunk * kChunk + n
-  std::vector<Message> wide_;
-  std::vector<std::uint32_t> free_wide_;
+  std::vector<std::uint32_t> sorted_;  ///< in take(): places in the pool
   std::array<std::uint32_t, kLongestWindow + 1> starts_{};
 };
 

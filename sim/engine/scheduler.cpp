@@ -106,7 +106,9 @@ inline void Scheduler::take_mail(std::uint32_t id) {
     wake(id, mail_.next(id, now_));
     return;
   }
-  mail_.take(id, now_, [this, id](const Message& message, Cycle at) {
+  mail_.take(id, now_, [this, id](const Message& mail, Cycle at) {
+    Message message = mail;
+    message.to = id;
     ++messages_;
     components_[id]->receive(message, at);
   });

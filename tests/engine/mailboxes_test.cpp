@@ -49,32 +49,6 @@ TEST(Mailboxes, KeepsTheOrderOfMessagesThatWereSentFarAhead) {
   EXPECT_THAT(take(mail, 0, 10'009), ElementsAre(std::pair(1u, 10'005u), std::pair(2u, 10'005u)));
 }
 
-TEST(Mailboxes, KeepsAllFieldsOfAMessage) {
-  Mailboxes mail;
-  mail.open(2, 10);
-  const Message small{.address = ~0ull, .data = 0xffff, .tag = ~0u, .kind = 254};
-  for (int round = 0; round < 3; ++round) {
-    for (int field = 0; field < 5; ++field) {
-      Message sent = small;
-      if (field == 1) sent.data = 0x1'0000;
-      if (field == 2) sent.kind = 255;
-      if (field == 3) sent.from = 7;
-      if (field == 4) sent.count = 9;
-      mail.put(sent, 2, 15, 0);
-      mail.take(2, 19, [&](const Message& got, Cycle at) {
-        EXPECT_EQ(at, 15u);
-        EXPECT_EQ(got.to, 2u);
-        EXPECT_EQ(got.address, sent.address);
-        EXPECT_EQ(got.data, sent.data);
-        EXPECT_EQ(got.tag, sent.tag);
-        EXPECT_EQ(got.kind, sent.kind);
-        EXPECT_EQ(got.from, sent.from);
-        EXPECT_EQ(got.count, sent.count);
-      });
-    }
-  }
-}
-
 TEST(Mailboxes, HoldsAnyNumberOfMessages) {
   Mailboxes mail;
   mail.open(0, 60);
