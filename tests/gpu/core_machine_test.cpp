@@ -131,11 +131,12 @@ TEST(GpuMachine, BoundsTheTrafficByWhatCachesMayHold) {
   VectorAdd add;
   GpuParams params = small();
   params.memory.l2.capacity_bytes = 96 * 8192;  // a group of four sets a slice
+  params.memory.l2.dirty_share = 0.5;           // 32 of its 64 lines
   Machine machine("test", params, std::nullopt);
   run::LaunchOptions warm;
   warm.warm_caches = true;
   const double tensor = 4.0 * kElements;
-  const double dirty = params.memory.l2.capacity_bytes * 7.0 / 16;
+  const double dirty = params.memory.l2.capacity_bytes * 0.5;
   EXPECT_EQ(machine.launch(add.launch, add.memory, warm)->compulsory_bytes,
             2 * tensor + std::max(0.0, tensor - dirty));
   const auto second = machine.launch(add.launch, add.memory, warm);
