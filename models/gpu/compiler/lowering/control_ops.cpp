@@ -48,7 +48,8 @@ VReg step(Lowering& l, const kernel::Op& op, VReg variable, VReg upper) {
 VReg wide_counter(Lowering& l, bool uniform, const Element& low) {
   const VReg upper = uniform ? l.builder().uniform() : l.builder().general();
   const bool known = low.is_constant() || uniform;
-  copy_into(l, upper, known ? kNoVReg : l.high_half(low), 0);
+  const bool negative = low.is_constant() && low.bits >> 31 != 0;
+  copy_into(l, upper, known ? kNoVReg : l.high_half(low), negative ? ~0u : 0);
   return upper;
 }
 

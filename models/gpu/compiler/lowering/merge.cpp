@@ -115,7 +115,9 @@ void look_outside(const MachineCode& code, const ConditionalBlocks& region, std:
   }
 }
 
-bool movable(const MachineInstruction& i) { return is_pure(i) || i.op == Opcode::kS2r; }
+bool movable(const MachineInstruction& i) {
+  return (is_pure(i) || i.op == Opcode::kS2r) && !i.pinned;
+}
 
 void lift(MachineCode& code, const ConditionalBlocks& region) {
   std::set<VReg> wanted, outside;

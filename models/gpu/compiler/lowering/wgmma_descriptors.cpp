@@ -64,8 +64,8 @@ WgmmaDescriptors::Pair WgmmaDescriptors::second(const Place& place) {
 
 std::vector<VReg> WgmmaDescriptors::part(const Place& place) {
   const bool known = parts_.contains(place);
-  if (!known && parts_.size() == 1) base_ = place;
-  if (!known) parts_[place] = place == base_ ? second(place) : sum(parts_[base_], place);
+  if (!known && !base_) base_ = place;
+  if (!known) parts_[place] = place == base_ ? second(place) : sum(parts_[*base_], place);
   const Pair& p = parts_[place];
   const bool again = known && asked_.contains(place);
   asked_.insert(place);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -37,7 +38,7 @@ class WgmmaDescriptors {
   /// Place of an instruction's tile in the whole tile.
   using Place = std::array<std::int64_t, 2>;
 
-  /// `both_short`: neither factor has more than two parts. `beside_fixed`: the other one's
+  /// `both_short`: each factor has two parts. `beside_fixed`: the other one's
   /// descriptors outlive the loop.
   WgmmaDescriptors(Lowering& l, const BufferView& view, const FactorTiles& tiles, bool both_short,
                    bool beside_fixed);
@@ -60,7 +61,7 @@ class WgmmaDescriptors {
   VReg low_;  ///< of the address, cut
   std::map<Place, Pair> parts_;
   std::set<Place> asked_;
-  Place base_{};  ///< the second one's
+  std::optional<Place> base_;  ///< the second one's
 };
 
 }  // namespace xpusim::gpu

@@ -32,13 +32,21 @@ std::int64_t most(const kernel::Value& value) {
     const auto of = [&](std::size_t n) { return most(*v.def->operands[n]); };
     const auto name = v.def->name();
     if (name == "arith.minsi") return std::min(of(0), of(1));
-    if (name == "arith.divsi" || name == "arith.divui") {
+    if (name == "arith.divsi") {
       if (const auto by = kernel::integer_constant(*v.def->operands[1]); by && *by > 0) {
         return of(0) / *by;
       }
     }
   }
   return kMost + 1 - multiple_of(v);
+}
+
+/// Whether the result is an index that goes on from an operand's.
+bool goes_on(const kernel::Op& op) {
+  const auto name = op.name();
+  return name == "arith.addi" || name == "arith.subi" || name == "arith.muli" ||
+         name == "arith.extsi" || name == "arith.extui" || name == "tt.splat" ||
+         name == "tt.expand_dims" || name == "tt.broadcast" || name == "ttg.convert_layout";
 }
 
 /// Adds to `derived` what a block computes from it; true if any of that moves a pointer.
@@ -52,10 +60,7 @@ bool moves_pointer(const kernel::Block& block, std::set<std::int64_t>& derived) 
         if (moves_pointer(*inner, derived)) return true;
       }
     }
-    if (!reads) continue;
-    for (const auto& result : op->results) {
-      if (kernel::is_integer(result->type->dtype)) derived.insert(result->id);
-    }
+    if (reads && goes_on(*op)) derived.insert(op->result()->id);
   }
   return false;
 }
