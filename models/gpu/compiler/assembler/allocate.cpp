@@ -244,14 +244,13 @@ class Allocator {
   }
   /// Of the places below the highest register in use, that whose neighbours in its group of four
   /// are the most taken: whole groups stay free for vectors.
-  std::size_t fullest_group(const Tuple& members, std::size_t first, std::size_t step) {
+  std::size_t fullest_group(const Tuple& members, std::size_t step) {
     const std::size_t n = members.size();
     if (n >= kVector) return kNowhere;
     File& file = file_of(members[0]);
     std::size_t best = kNowhere;
     int most = -1;
-    for (std::size_t base = first; base + n <= static_cast<std::size_t>(file.highest());
-         base += step) {
+    for (std::size_t base = 0; base + n <= static_cast<std::size_t>(file.highest()); base += step) {
       if (!fits(members, base)) continue;
       int taken = 0;
       for (std::size_t q = base / kVector * kVector; q < (base / kVector + 1) * kVector; ++q) {
@@ -277,7 +276,7 @@ class Allocator {
         return;
       }
     }
-    std::size_t base = packed_ ? fullest_group(members, first, step) : kNowhere;
+    std::size_t base = packed_ ? fullest_group(members, step) : kNowhere;
     if (base == kNowhere) {
       for (base = first; !fits(members, base);) base += step;
     }
@@ -301,6 +300,7 @@ Allocation allocate(const MachineCode& code, bool lingering) {
   for (bool packed : {false, true}) {
     for (Order o :
          {Order::kByBegin, Order::kWidestFirst, Order::kLongestFirst, Order::kWidestThenLongest}) {
+      if (!packed && o == Order::kByBegin) continue;  // the first one
       Allocation other = Allocator(code, live, packed).run(o);
       const bool fits = other.predicate <= best.predicate && other.uniform <= best.uniform;
       if (fits && other.general < best.general) best = std::move(other);

@@ -44,7 +44,8 @@ VReg step(Lowering& l, const kernel::Op& op, VReg variable, VReg upper) {
   return more;
 }
 
-/// The upper half of a counter that begins as `low`.
+/// The upper half of a counter that begins as `low`. Left out: the sign of a start that is computed
+/// on the uniform datapath.
 VReg wide_counter(Lowering& l, bool uniform, const Element& low) {
   const VReg upper = uniform ? l.builder().uniform() : l.builder().general();
   const bool known = low.is_constant() || uniform;

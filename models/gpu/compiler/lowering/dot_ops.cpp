@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 #include <set>
 #include <utility>
@@ -196,7 +197,8 @@ class WarpGroupDot {
     const kernel::Type type = op_.operands[operand]->type;
     std::set<std::int64_t> along;
     for (const auto& [place, tile] : sums) along.insert(place[dim]);
-    const std::size_t group_bit = 2;  // warp bits from here on tell warpgroups apart
+    // Warp bits from here on tell warpgroups apart.
+    constexpr std::size_t group_bit = std::countr_zero(std::uint32_t{kWarpsOfGroup});
     FactorTiles t;
     t.parts = static_cast<std::int64_t>(along.size()) * (a_->shape.back() / k_);
     for (std::size_t bit = group_bit; bit < layout.warps.size(); ++bit) {

@@ -347,8 +347,7 @@ VReg Lowering::upper(const IndexForm& form, VReg low, VReg of_counter) {
   if (of_counter != kNoVReg && scalars_.is_register(form.scalar, low)) return of_counter;
   auto [slot, fresh] = uppers_.try_emplace(low, kNoVReg);
   if (!fresh) return slot->second;
-  if (of_counter == kNoVReg)
-    return slot->second = builder_.value(Opcode::kAlu, "SHF.R.S32.HI", {low}, 31);
+  if (of_counter == kNoVReg) return slot->second = high_half({low});
   return slot->second = builder_.value(Opcode::kFma, "IMAD.X", {low, of_counter});
 }
 
