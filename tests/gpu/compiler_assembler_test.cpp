@@ -64,6 +64,13 @@ TEST(Assembler, WhatNobodyReadsGoes) {
   EXPECT_TRUE(code.blocks[0].code.empty());
 }
 
+Schedule schedule(MachineCode& code, const CompilerParams& params, const ScheduleGoal& goal) {
+  const Schedules schedules(code, params);
+  Schedule found = schedules.under(goal);
+  code = schedules.ordered(found.order);
+  return found;
+}
+
 TEST(Assembler, IndependentLoadsIssueBeforeTheFirstUse) {
   MachineCode code;
   Builder b(code);
@@ -127,8 +134,8 @@ std::ptrdiff_t loads_up_front(const MachineCode& code) {
 
 TEST(Assembler, LoadsOfValuesThatStayAliveFlowAheadOfTheirUses) {
   MachineCode near = kept_loads(16), flowing = near;
-  const ScheduleResult first = schedule(near, {}, {});
-  const ScheduleResult second = schedule(flowing, {}, {.budget = first.peak, .loads_flow = true});
+  const Schedule first = schedule(near, {}, {});
+  const Schedule second = schedule(flowing, {}, {.budget = first.peak, .loads_flow = true});
   EXPECT_LT(loads_up_front(near), 8);
   EXPECT_GE(loads_up_front(flowing), 12);
   EXPECT_LE(second.peak, first.peak + 1);
@@ -166,7 +173,7 @@ TEST(Assembler, ChainsThatDoNotDependOnOneAnotherRunAbreastWhileRegistersLast) {
 TEST(Assembler, RowsOfAReductionTakeTheRegistersThatAllWarpsHave) {
   const Placed placed = place(reduced_rows(8), {}, 255, 4);
   MachineCode one = reduced_rows(1);
-  EXPECT_LT(placed.schedule.length, 2 * schedule(one, {}, {}).length);
+  EXPECT_LT(placed.length, 2 * schedule(one, {}, {}).length);
   EXPECT_LE(placed.where.general, 30);
 }
 
@@ -190,7 +197,7 @@ TEST(Assembler, TheSchedulerKnowsHowAPredicateIsRead) {
 TEST(Assembler, AnOrderThatSavesRegistersCostsNoPredicates) {
   for (int rows : {2, 4, 8}) {
     MachineCode code = reduced_rows(rows);
-    const ScheduleResult result = schedule(code, {}, {.relaxed = 29});
+    const Schedule result = schedule(code, {}, {.relaxed = 29});
     const Allocation where = allocate(code, false);
     EXPECT_EQ(where.general, result.peak + 1);  // R1
     EXPECT_EQ(where.predicate, 0);

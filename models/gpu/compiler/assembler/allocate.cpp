@@ -1,5 +1,9 @@
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "models/gpu/compiler/assembler/assembler.h"
@@ -36,6 +40,7 @@ constexpr std::size_t kBelowWidest = 24;
 
 constexpr std::size_t kVector = 4;  ///< registers of the widest access to memory
 constexpr std::size_t kNowhere = ~std::size_t{0};
+constexpr int kNoLimit = std::numeric_limits<int>::max();
 
 /// When a register holds something that will be read: one interval from its first touch to its
 /// last, but for what lies between a read and the write in the same block that replaces the value
@@ -128,22 +133,23 @@ std::vector<Lifetime> lifetimes(const MachineCode& code, bool lingering) {
   return lives;
 }
 
-/// The registers of one file, each with the intervals in which it is taken.
+/// The registers of one file, each with the intervals in which it is taken: disjoint, in order.
 class File {
  public:
   explicit File(int size) : taken_(static_cast<std::size_t>(size)) {}
 
   bool is_free(std::size_t number, const Lifetime& wanted) const {
-    for (const Interval& t : taken_[number]) {
-      for (const Interval& want : wanted) {
-        if (want.begin <= t.end && t.begin <= want.end) return false;
-      }
-    }
-    return true;
+    const Lifetime& taken = taken_[number];
+    if (taken.empty() || wanted.empty() || taken.back().end < wanted.front().begin) return true;
+    return std::none_of(wanted.begin(), wanted.end(), [&](const Interval& want) {
+      const auto next = first_after(taken, want.end);
+      return next != taken.begin() && std::prev(next)->end >= want.begin;
+    });
   }
   void take(std::size_t number, const Lifetime& wanted) {
     if (wanted.empty()) return;
-    taken_[number].insert(taken_[number].end(), wanted.begin(), wanted.end());
+    Lifetime& taken = taken_[number];
+    for (const Interval& want : wanted) taken.insert(first_after(taken, want.begin), want);
     highest_ = std::max(highest_, static_cast<int>(number) + 1);
   }
   std::size_t size() const { return taken_.size(); }
@@ -151,7 +157,12 @@ class File {
   int highest() const { return highest_; }
 
  private:
-  std::vector<std::vector<Interval>> taken_;
+  static Lifetime::const_iterator first_after(const Lifetime& taken, std::size_t position) {
+    return std::upper_bound(taken.begin(), taken.end(), position,
+                            [](std::size_t at, const Interval& i) { return at < i.begin; });
+  }
+
+  std::vector<Lifetime> taken_;
   int highest_ = 0;
 };
 
@@ -169,10 +180,10 @@ struct Request {
 };
 
 /// In which order registers are placed: none is best for all code.
-enum class Order { kByBegin, kWidestFirst, kLongestFirst, kWidestThenLongest };
+enum class Turn { kByBegin, kWidestFirst, kLongestFirst, kWidestThenLongest };
 
 std::vector<Request> requests(const MachineCode& code, const std::vector<Lifetime>& live,
-                              Order order) {
+                              Turn order) {
   std::vector<Request> list;
   std::vector<bool> listed(code.tuples.size());
   for (VReg r = 0; r < live.size(); ++r) {
@@ -190,13 +201,33 @@ std::vector<Request> requests(const MachineCode& code, const std::vector<Lifetim
   }
   std::stable_sort(list.begin(), list.end(), [&](const Request& a, const Request& b) {
     const auto wide_a = a.members.size(), wide_b = b.members.size();
-    const bool widest = order == Order::kWidestFirst || order == Order::kWidestThenLongest;
-    const bool longest = order == Order::kLongestFirst || order == Order::kWidestThenLongest;
+    const bool widest = order == Turn::kWidestFirst || order == Turn::kWidestThenLongest;
+    const bool longest = order == Turn::kLongestFirst || order == Turn::kWidestThenLongest;
     if (widest && wide_a != wide_b) return wide_a > wide_b;
     if (longest && a.length() != b.length()) return a.length() > b.length();
     return a.begin < b.begin;
   });
   return list;
+}
+
+/// General registers alive at once, at most.
+int most_alive(const MachineCode& code, const std::vector<Lifetime>& live) {
+  std::vector<std::size_t> begins, ends;
+  for (VReg r = 0; r < live.size(); ++r) {
+    if (code.registers[r] != RegFile::kGeneral) continue;
+    for (const Interval& i : live[r]) {
+      begins.push_back(i.begin);
+      ends.push_back(i.end);
+    }
+  }
+  std::sort(begins.begin(), begins.end());
+  std::sort(ends.begin(), ends.end());
+  std::size_t most = 0, ended = 0;
+  for (std::size_t begun = 0; begun < begins.size(); ++begun) {
+    while (ends[ended] < begins[begun]) ++ended;
+    most = std::max(most, begun + 1 - ended);
+  }
+  return static_cast<int>(most);
 }
 
 /// Places one request after another; where a source dies, its registers are tried first.
@@ -215,9 +246,13 @@ class Allocator {
     }
   }
 
-  Allocation run(Order order) {
+  /// Nothing where it takes as many general registers as the limit, or more.
+  std::optional<Allocation> run(Turn order, int limit) {
     files_[0].take(1, {{0, ~std::size_t{0} - 1}});  // R1: the stack pointer
-    for (const Request& request : requests(code_, live_, order)) place(request.members);
+    for (const Request& request : requests(code_, live_, order)) {
+      place(request.members);
+      if (files_[0].highest() >= limit) return std::nullopt;
+    }
     where_.general = files_[0].highest();
     where_.uniform = files_[1].highest();
     where_.predicate = files_[2].highest();
@@ -247,15 +282,20 @@ class Allocator {
   std::size_t fullest_group(const Tuple& members, std::size_t step) {
     const std::size_t n = members.size();
     if (n >= kVector) return kNowhere;
-    File& file = file_of(members[0]);
+    const File& file = file_of(members[0]);
+    const auto highest = static_cast<std::size_t>(file.highest());
+    taken_.assign((highest / kVector + 2) * kVector, true);
+    for (std::size_t q = 0; q < std::min(taken_.size(), file.size()); ++q) {
+      taken_[q] = !file.is_free(q, live_[members[0]]);
+    }
     std::size_t best = kNowhere;
     int most = -1;
-    for (std::size_t base = 0; base + n <= static_cast<std::size_t>(file.highest()); base += step) {
-      if (!fits(members, base)) continue;
+    for (std::size_t base = 0; base + n <= highest; base += step) {
+      if (taken_[base] || !fits(members, base)) continue;
       int taken = 0;
       for (std::size_t q = base / kVector * kVector; q < (base / kVector + 1) * kVector; ++q) {
         const bool own = q >= base && q < base + n;
-        taken += !own && (q >= file.size() || !file.is_free(q, live_[members[0]]));
+        taken += !own && taken_[q];
       }
       if (taken > most) {
         most = taken;
@@ -289,6 +329,7 @@ class Allocator {
   std::array<File, 3> files_{File(kFileSizes[0]), File(kFileSizes[1]), File(kFileSizes[2])};
   std::vector<bool> placed_;
   std::vector<VRegList> sources_;  // [vreg] of its first definition
+  std::vector<char> taken_;        // [register] while the first of a request's members lives
   Allocation where_;
 };
 
@@ -296,14 +337,16 @@ class Allocator {
 
 Allocation allocate(const MachineCode& code, bool lingering) {
   const std::vector<Lifetime> live = lifetimes(code, lingering);
-  Allocation best = Allocator(code, live, false).run(Order::kByBegin);
+  const int fewest = most_alive(code, live) + 1;  // and R1
+  Allocation best = *Allocator(code, live, false).run(Turn::kByBegin, kNoLimit);
   for (bool packed : {false, true}) {
-    for (Order o :
-         {Order::kByBegin, Order::kWidestFirst, Order::kLongestFirst, Order::kWidestThenLongest}) {
-      if (!packed && o == Order::kByBegin) continue;  // the first one
-      Allocation other = Allocator(code, live, packed).run(o);
-      const bool fits = other.predicate <= best.predicate && other.uniform <= best.uniform;
-      if (fits && other.general < best.general) best = std::move(other);
+    for (Turn o :
+         {Turn::kByBegin, Turn::kWidestFirst, Turn::kLongestFirst, Turn::kWidestThenLongest}) {
+      if (!packed && o == Turn::kByBegin) continue;  // the first one
+      if (best.general <= fewest) return best;
+      std::optional<Allocation> other = Allocator(code, live, packed).run(o, best.general);
+      if (!other || other->predicate > best.predicate || other->uniform > best.uniform) continue;
+      best = *std::move(other);
     }
   }
   return best;

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <vector>
+
 #include "models/gpu/compiler/machine_code.h"
 #include "models/gpu/compiler/params.h"
 #include "models/gpu/program/program.h"
@@ -45,13 +49,6 @@ void choose_addresses(MachineCode& code);
 /// Moves integer work from the ALU pipe to the FMA pipe (IMAD.SHL, IMAD.MOV, VIADD) while the
 /// former is clearly the busier.
 void balance_pipes(MachineCode& code);
-/// What the scheduler says of its work.
-struct ScheduleResult {
-  int peak = 0;                    ///< lane registers alive at once
-  std::int64_t length = 0;         ///< guessed cycles
-  std::int64_t memory_length = 0;  ///< the same, with every load coming from memory
-  std::int64_t known_length = 0;   ///< of loops, without waiting for global loads
-};
 inline constexpr int kNoBudget = 1 << 20;
 /// What the scheduler keeps to.
 struct ScheduleGoal {
@@ -61,9 +58,31 @@ struct ScheduleGoal {
   bool loads_flow = false;  ///< loads go out as early as the budget allows, as if they took long
   bool sees_units = true;   ///< others fill the stalls of busy units, which may take registers
 };
+/// [block] its instructions, by their places in the code that is put in order.
+using Order = std::vector<std::vector<std::uint32_t>>;
+struct Schedule {
+  Order order;
+  int peak = 0;                    ///< lane registers alive at once
+  std::int64_t length = 0;         ///< guessed cycles
+  std::int64_t memory_length = 0;  ///< the same, with every load coming from memory
+  std::int64_t known_length = 0;   ///< of loops, without waiting for global loads
+};
 /// Orders each block's instructions in the order in which values are needed, as far as guessed
-/// latencies and the goal allow.
-ScheduleResult schedule(MachineCode& code, const CompilerParams& params, const ScheduleGoal& goal);
+/// latencies and a goal allow. What all goals share is found once. The code and the parameters must
+/// outlive it.
+class Schedules {
+ public:
+  Schedules(const MachineCode& code, const CompilerParams& params);
+  ~Schedules();
+  Schedule under(const ScheduleGoal& goal) const;
+  /// The code in that order.
+  MachineCode ordered(const Order& order) const;
+
+ private:
+  struct Block;
+  const MachineCode& code_;
+  std::vector<std::unique_ptr<const Block>> blocks_;
+};
 /// Registers of an SM, as the vendor's compiler knows the chips of compute capability 8.0 and 9.0:
 /// a configuration with others runs the code made for these.
 inline constexpr int kRegistersOfSm = 65536;
@@ -91,7 +110,7 @@ inline constexpr int kGranule = 8;
 struct Placed {
   MachineCode code;
   Allocation where;
-  ScheduleResult schedule;
+  std::int64_t length = 0;  ///< guessed cycles
 };
 /// Schedules and allocates. A block of one warp lets its loads flow, with as many registers as that
 /// takes (in measured listings of such blocks 34 to 191: nothing is done for more of them to fit).

@@ -125,6 +125,7 @@ class Control {
   }
   /// Delays the instruction by the stall count of the one before it.
   void stall_for(const Instruction& i) {
+    const UnitUse use_of_units = unit_use(i.op, i.mnemonic, params_);
     std::int64_t from = now_;
     waits_for_matrix_ = false;
     const std::size_t guard = i.guard == kNoGuard ? kNobody : of_predicate(i.guard);
@@ -142,7 +143,7 @@ class Control {
       from = std::max(from, issued_[r] + std::max<std::int64_t>(1, ahead + 1));
     });
     if (at_ > 0 && raises(code_[at_ - 1], i.wait_mask)) from = std::max(from, now_ + 1);
-    from = std::max(from, units_.free_for(i.op, i.mnemonic));
+    from = std::max(from, units_.free_for(use_of_units));
     if (at_ > 0) {
       // For results of mma.sync the assembler places idle instructions when one count is too small:
       // here the count goes beyond what a control word holds.
@@ -151,7 +152,7 @@ class Control {
       code_[at_ - 1].stall = static_cast<std::uint8_t>(stall);
       now_ += stall - 1;
     }
-    units_.take(i.op, i.mnemonic, now_, params_);
+    units_.take(use_of_units, now_);
   }
   void note_result(const Instruction& i, std::size_t r) {
     const bool variable = has_variable_latency(i.op);

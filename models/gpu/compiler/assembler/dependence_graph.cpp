@@ -17,6 +17,8 @@ DependenceGraph::DependenceGraph(const MachineCode& code, const MachineBlock& bl
       nodes_(block.code.size()) {
   last_write_.assign(code.registers.size(), kNobody);
   readers_.resize(code.registers.size());
+  unit_uses_.reserve(nodes_.size());
+  for (const auto& i : block.code) unit_uses_.push_back(unit_use(i.op, i.mnemonic, params));
   for (std::uint32_t at = 0; at < nodes_.size(); ++at) {
     order_registers(at);
     order_effects(at);
@@ -45,7 +47,7 @@ std::int64_t DependenceGraph::guess(const MachineInstruction& i, VReg result) co
 void DependenceGraph::add(std::uint32_t from, std::uint32_t to, std::int64_t latency, bool memory) {
   if (from == to || from == kNobody) return;
   nodes_[from].after.push_back({to, static_cast<std::int32_t>(latency), memory});
-  ++nodes_[to].waiting_for;
+  ++nodes_[to].predecessors;
   if (!memory) nodes_[to].before.push_back(from);
 }
 
@@ -108,16 +110,16 @@ void DependenceGraph::order_effects(std::uint32_t at) {
   }
 }
 
-std::int64_t in_order_length(DependenceGraph graph, const std::vector<std::uint32_t>& order) {
-  auto& nodes = graph.nodes();
+std::int64_t in_order_length(const DependenceGraph& graph,
+                             const std::vector<std::uint32_t>& order) {
+  std::vector<std::int64_t> earliest(order.size());
   Units units;
   std::int64_t now = 0;
   for (std::uint32_t at : order) {
-    const MachineInstruction& i = graph.code()[at];
-    now = std::max({now, nodes[at].earliest, units.free_for(i.op, i.mnemonic)});
-    units.take(i.op, i.mnemonic, now, graph.params());
-    for (const Edge& e : nodes[at].after) {
-      nodes[e.to].earliest = std::max(nodes[e.to].earliest, now + e.latency);
+    now = std::max({now, earliest[at], units.free_for(graph.unit_uses()[at])});
+    units.take(graph.unit_uses()[at], now);
+    for (const Edge& e : graph.nodes()[at].after) {
+      earliest[e.to] = std::max(earliest[e.to], now + e.latency);
     }
     ++now;
   }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "models/gpu/compiler/assembler/assembler.h"
+#include "models/gpu/compiler/assembler/stalls.h"
 
 namespace xpusim::gpu {
 
@@ -17,8 +18,7 @@ struct Edge {
 struct Node {
   std::vector<Edge> after;            // who waits for this one
   std::vector<std::uint32_t> before;  // whose registers it needs, in the order of its operands
-  int waiting_for = 0;                // predecessors not yet scheduled
-  std::int64_t earliest = 0;          // cycle
+  int predecessors = 0;
 };
 
 /// The dependences of one block, by registers and by effects on memory. Global loads count with the
@@ -27,10 +27,8 @@ class DependenceGraph {
  public:
   DependenceGraph(const MachineCode& code, const MachineBlock& block, const CompilerParams& params,
                   std::int64_t load_guess);
-  std::vector<Node>& nodes() { return nodes_; }
   const std::vector<Node>& nodes() const { return nodes_; }
-  const std::vector<MachineInstruction>& code() const { return block_.code; }
-  const CompilerParams& params() const { return params_; }
+  const std::vector<UnitUse>& unit_uses() const { return unit_uses_; }  ///< [instruction]
   /// Whether the block keeps closer to the program's order: around wgmma, whose registers the
   /// tensor cores still read and write. Nothing fills its stalls, those of busy units are not
   /// looked at, and predicates are guessed late however they are read. (FIT: so the measured
@@ -53,6 +51,7 @@ class DependenceGraph {
   std::int64_t load_guess_;
   bool has_async_products_;
   std::vector<Node> nodes_;
+  std::vector<UnitUse> unit_uses_;
   std::vector<std::uint32_t> last_write_;
   std::vector<std::vector<std::uint32_t>> readers_;
   std::uint32_t barrier_ = kNobody;
@@ -61,6 +60,6 @@ class DependenceGraph {
 
 /// Cycles until the last instruction of this order issues, one a cycle, each when what it needs is
 /// there and its unit takes it.
-std::int64_t in_order_length(DependenceGraph graph, const std::vector<std::uint32_t>& order);
+std::int64_t in_order_length(const DependenceGraph& graph, const std::vector<std::uint32_t>& order);
 
 }  // namespace xpusim::gpu

@@ -1,9 +1,13 @@
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "models/gpu/compiler/assembler/assembler.h"
 #include "models/gpu/compiler/assembler/dependence_graph.h"
 #include "models/gpu/compiler/assembler/liveness.h"
 #include "models/gpu/compiler/assembler/stalls.h"
@@ -37,48 +41,52 @@ class Pressure {
     }
     find_rewritten(block, in, out);
     for (const auto& i : block.code) {
-      for_each_touched(i, [&](VReg r) { left_[r] += !rewrites(i, r); });
+      first_touch_.push_back(touches_.size());
+      list_touches(i);
     }
+    first_touch_.push_back(touches_.size());
+    for (const Touch& t : touches_) left_[t.reg] += !t.rewrites;
     for (VReg r = 0; r < left_.size(); ++r) {
       if (out[r] && !rewritten_[r]) ++left_[r];  // never the last touch
       if (in[r]) begin(r);
     }
     peak_ = general();
   }
-  /// Change of the number of live registers of a file if this instruction were next.
-  int change(const MachineInstruction& i, RegFile file) const {
-    int delta = 0;
+  /// Changes of the numbers of live registers if an instruction of the block were next.
+  struct Change {
+    int general = 0, predicate = 0;
+  };
+  Change change(std::uint32_t at) const {
+    int delta[3] = {};
     const Tuple* begun = nullptr;
-    for_each_touched(i, [&](VReg r) {
-      if (code_.registers[r] != file) return;
-      if (rewrites(i, r)) {
-        delta += !alive_[r];
-        return;
+    for (const Touch& t : touches_of(at)) {
+      int& of_file = delta[file(t.reg)];
+      if (t.rewrites) {
+        of_file += !alive_[t.reg];
+      } else if (left_[t.reg] == 1) {
+        of_file -= alive_[t.reg];
+      } else if (!alive_[t.reg]) {
+        const Tuple* tuple = whole_tuple(t.reg);
+        if (tuple && tuple == begun) continue;
+        begun = tuple;
+        of_file += tuple ? static_cast<int>(tuple->size()) : 1;
       }
-      if (left_[r] == 1 && alive_[r]) --delta;
-      if (left_[r] == 1 || alive_[r]) return;
-      const Tuple* tuple = whole_tuple(r);
-      if (tuple && tuple == begun) return;
-      begun = tuple;
-      delta += tuple ? static_cast<int>(tuple->size()) : 1;
-    });
-    return delta;
+    }
+    return {delta[file_of(RegFile::kGeneral)], delta[file_of(RegFile::kPredicate)]};
   }
-  void place(const MachineInstruction& i) {
-    for_each_touched(i, [&](VReg r) {
-      if (rewrites(i, r)) {
-        begin(r);
-        return;
-      }
-      if (--left_[r] == 0) {
-        if (alive_[r]) --live_[file(r)];
-        alive_[r] = false;
-      } else if (const Tuple* tuple = whole_tuple(r); tuple && !alive_[r]) {
+  void place(std::uint32_t at) {
+    for (const Touch& t : touches_of(at)) {
+      if (t.rewrites) {
+        begin(t.reg);
+      } else if (--left_[t.reg] == 0) {
+        if (alive_[t.reg]) --live_[file(t.reg)];
+        alive_[t.reg] = false;
+      } else if (const Tuple* tuple = whole_tuple(t.reg); tuple && !alive_[t.reg]) {
         for (VReg member : *tuple) begin(member);
       } else {
-        begin(r);
+        begin(t.reg);
       }
-    });
+    }
     peak_ = std::max(peak_, general());
   }
   int general() const { return live_[file_of(RegFile::kGeneral)]; }
@@ -107,8 +115,27 @@ class Pressure {
       rewritten_[r] = rewritten_[r] && in[r] && out[r] && !whole_tuple(r);
     }
   }
-  bool rewrites(const MachineInstruction& i, VReg r) const {
-    return rewritten_[r] && std::find(i.defs.begin(), i.defs.end(), r) != i.defs.end();
+  /// A register that an instruction reads, writes or is guarded by.
+  struct Touch {
+    VReg reg;
+    bool rewrites;
+  };
+  std::span<const Touch> touches_of(std::uint32_t at) const {
+    return {touches_.data() + first_touch_[at], touches_.data() + first_touch_[at + 1]};
+  }
+  /// Every register once.
+  void list_touches(const MachineInstruction& i) {
+    const std::size_t first = touches_.size();
+    const auto list = [&](VReg r) {
+      const auto is_it = [&](const Touch& t) { return t.reg == r; };
+      const auto begin = touches_.begin() + static_cast<std::ptrdiff_t>(first);
+      if (r == kNoVReg || std::any_of(begin, touches_.end(), is_it)) return;
+      const bool written = std::find(i.defs.begin(), i.defs.end(), r) != i.defs.end();
+      touches_.push_back({r, rewritten_[r] && written});
+    };
+    for (VReg r : i.uses) list(r);
+    list(i.guard);
+    for (VReg r : i.defs) list(r);
   }
   static std::size_t file_of(RegFile f) { return static_cast<std::size_t>(f); }
   std::size_t file(VReg r) const { return file_of(code_.registers[r]); }
@@ -123,22 +150,10 @@ class Pressure {
     alive_[r] = true;
     ++live_[file(r)];
   }
-  /// Visits every register once.
-  template <class F>
-  static void for_each_touched(const MachineInstruction& i, F&& f) {
-    VRegList seen;
-    auto visit = [&](VReg r) {
-      if (r == kNoVReg || std::find(seen.begin(), seen.end(), r) != seen.end()) return;
-      seen.push_back(r);
-      f(r);
-    };
-    for (VReg r : i.uses) visit(r);
-    visit(i.guard);
-    for (VReg r : i.defs) visit(r);
-  }
-
   const MachineCode& code_;
-  std::vector<int> left_;        // touches not yet placed
+  std::vector<Touch> touches_;            // of all instructions, one after another
+  std::vector<std::size_t> first_touch_;  // [instruction], and the end
+  std::vector<int> left_;                 // touches not yet placed
   std::vector<bool> rewritten_;  // by one write behind all reads, which `left_` does not count
   std::vector<bool> alive_;
   std::vector<bool> whole_;  // [tuple] destination of a load
@@ -251,13 +266,11 @@ std::vector<bool> may_run_ahead(const MachineBlock& block, const std::vector<Nod
 /// feed a load.
 class Scheduler {
  public:
-  Scheduler(const MachineCode& code, const MachineBlock& block, const std::vector<bool>& live_in,
-            const std::vector<bool>& live_out, const CompilerParams& params,
+  Scheduler(const MachineBlock& block, const DependenceGraph& graph, Pressure pressure,
             const ScheduleGoal& goal)
       : block_(block),
-        params_(params),
-        graph_(code, block, params, goal.loads_flow ? params.memory_guess : params.load_guess),
-        pressure_(code, block, live_in, live_out),
+        graph_(graph),
+        pressure_(std::move(pressure)),
         budget_(goal.budget),
         window_(goal.loads_flow ? block.code.size() : kWindow),
         sees_units_(goal.sees_units && !graph_.in_program_order()),
@@ -265,16 +278,17 @@ class Scheduler {
         relaxed_(graph_.in_program_order() ? 0 : goal.relaxed),
         rank_(StreamOrder(block, graph_.nodes()).run()),
         ahead_(may_run_ahead(block, graph_.nodes(), goal.budget == kNoBudget)),
-        placed_(rank_.size()) {
+        placed_(rank_.size()),
+        earliest_(rank_.size()) {
     by_rank_.resize(rank_.size());
-    for (std::uint32_t at = 0; at < rank_.size(); ++at) by_rank_[rank_[at]] = at;
+    for (std::uint32_t at = 0; at < rank_.size(); ++at) {
+      by_rank_[rank_[at]] = at;
+      waiting_for_.push_back(graph_.nodes()[at].predecessors);
+      if (waiting_for_[at] == 0) ready_.push_back(at);
+    }
   }
 
   std::vector<std::uint32_t> run() {
-    auto& nodes = graph_.nodes();
-    for (std::uint32_t at = 0; at < nodes.size(); ++at) {
-      if (nodes[at].waiting_for == 0) ready_.push_back(at);
-    }
     std::vector<std::uint32_t> order;
     while (!ready_.empty()) {
       const std::size_t pick = choose();
@@ -289,14 +303,12 @@ class Scheduler {
 
  private:
   void place(std::uint32_t at) {
-    auto& nodes = graph_.nodes();
-    const MachineInstruction& i = block_.code[at];
     now_ = std::max(now_, ready_at(at));
-    units_.take(i.op, i.mnemonic, now_, params_);
-    pressure_.place(i);
-    for (const Edge& e : nodes[at].after) {
-      nodes[e.to].earliest = std::max(nodes[e.to].earliest, now_ + e.latency);
-      if (--nodes[e.to].waiting_for == 0) ready_.push_back(e.to);
+    units_.take(graph_.unit_uses()[at], now_);
+    pressure_.place(at);
+    for (const Edge& e : graph_.nodes()[at].after) {
+      earliest_[e.to] = std::max(earliest_[e.to], now_ + e.latency);
+      if (--waiting_for_[e.to] == 0) ready_.push_back(e.to);
     }
     ++now_;
     placed_[rank_[at]] = true;
@@ -307,8 +319,8 @@ class Scheduler {
     const MachineInstruction& i = block_.code[at];
     // Addresses of loads are put first, whatever the multiplier says.
     const bool sees = sees_units_ && (!ahead_[at] || i.op != Opcode::kFma);
-    const std::int64_t unit = sees ? units_.free_for(i.op, i.mnemonic) : 0;
-    return std::max(graph_.nodes()[at].earliest, unit);
+    const std::int64_t unit = sees ? units_.free_for(graph_.unit_uses()[at]) : 0;
+    return std::max(earliest_[at], unit);
   }
   /// A constant that a masked load's idle lanes shall hold.
   bool is_initial(std::uint32_t at) const {
@@ -333,8 +345,7 @@ class Scheduler {
     for (std::size_t n = 0; n < ready_.size(); ++n) {
       const std::uint32_t at = ready_[n];
       const MachineInstruction& i = block_.code[at];
-      const int predicates = pressure_.change(i, RegFile::kPredicate);
-      const int general = pressure_.change(i, RegFile::kGeneral);
+      const auto [general, predicates] = pressure_.change(at);
       // A load's predicate that is needed again later can be packed away (spill_predicates).
       const bool no_predicate =
           predicates > 0 && !ahead_[at] && pressure_.predicate() + predicates > kPredicates;
@@ -366,8 +377,7 @@ class Scheduler {
   }
 
   const MachineBlock& block_;
-  const CompilerParams& params_;
-  DependenceGraph graph_;
+  const DependenceGraph& graph_;
   Pressure pressure_;
   int budget_;
   std::size_t window_;
@@ -377,7 +387,9 @@ class Scheduler {
   std::vector<bool> ahead_;
   std::vector<bool> placed_;  // [rank]
   std::vector<std::uint32_t> by_rank_;
-  std::size_t front_ = 0;  // first rank not yet placed
+  std::vector<std::int64_t> earliest_;  // [instruction] cycle at which what it needs is there
+  std::vector<int> waiting_for_;        // [instruction] predecessors not yet placed
+  std::size_t front_ = 0;               // first rank not yet placed
   std::vector<std::uint32_t> ready_;
   Units units_;
   std::int64_t now_ = 0;
@@ -396,28 +408,57 @@ std::vector<bool> blocks_of_loops(const MachineCode& code) {
 
 }  // namespace
 
-ScheduleResult schedule(MachineCode& code, const CompilerParams& params, const ScheduleGoal& goal) {
-  ScheduleResult result;
+/// A block with all that does not change from one goal to the next.
+struct Schedules::Block {
+  Block(const MachineCode& all, std::size_t b, const Liveness& live, const CompilerParams& params,
+        bool in_loop)
+      : code(all.blocks[b]),
+        pressure(all, code, live.in[b], live.out[b]),
+        from_near(all, code, params, params.load_guess),
+        from_memory(all, code, params, params.memory_guess) {
+    if (in_loop) known.emplace(all, code, params, 1);
+  }
+  const DependenceGraph& guessed(const ScheduleGoal& goal) const {
+    return goal.loads_flow ? from_memory : from_near;
+  }
+
+  const MachineBlock& code;
+  Pressure pressure;
+  DependenceGraph from_near, from_memory;
+  std::optional<DependenceGraph> known;  // of a loop: global loads take no time
+};
+
+Schedules::Schedules(const MachineCode& code, const CompilerParams& params) : code_(code) {
   const Liveness live = find_liveness(code);
   const std::vector<bool> repeated = blocks_of_loops(code);
   for (std::size_t b = 0; b < code.blocks.size(); ++b) {
-    MachineBlock& block = code.blocks[b];
-    Scheduler scheduler(code, block, live.in[b], live.out[b], params, goal);
-    const std::vector<std::uint32_t> order = scheduler.run();
+    blocks_.push_back(std::make_unique<const Block>(code, b, live, params, repeated[b]));
+  }
+}
+Schedules::~Schedules() = default;
+
+Schedule Schedules::under(const ScheduleGoal& goal) const {
+  Schedule result;
+  for (const auto& block : blocks_) {
+    Scheduler scheduler(block->code, block->guessed(goal), block->pressure, goal);
+    std::vector<std::uint32_t> order = scheduler.run();
     result.peak = std::max(result.peak, scheduler.peak());
-    const std::int64_t guess = goal.loads_flow ? params.memory_guess : params.load_guess;
-    result.length += in_order_length(DependenceGraph(code, block, params, guess), order);
-    result.memory_length +=
-        in_order_length(DependenceGraph(code, block, params, params.memory_guess), order);
-    if (repeated[b]) {
-      result.known_length += in_order_length(DependenceGraph(code, block, params, 1), order);
-    }
-    std::vector<MachineInstruction> ordered;
-    ordered.reserve(order.size());
-    for (std::uint32_t at : order) ordered.push_back(std::move(block.code[at]));
-    block.code = std::move(ordered);
+    result.length += in_order_length(block->guessed(goal), order);
+    result.memory_length += in_order_length(block->from_memory, order);
+    if (block->known) result.known_length += in_order_length(*block->known, order);
+    result.order.push_back(std::move(order));
   }
   return result;
+}
+
+MachineCode Schedules::ordered(const Order& order) const {
+  MachineCode code = code_;
+  for (std::size_t b = 0; b < code.blocks.size(); ++b) {
+    for (std::size_t n = 0; n < order[b].size(); ++n) {
+      code.blocks[b].code[n] = code_.blocks[b].code[order[b][n]];
+    }
+  }
+  return code;
 }
 
 }  // namespace xpusim::gpu

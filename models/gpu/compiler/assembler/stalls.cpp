@@ -56,6 +56,13 @@ std::int64_t use_latency(const Instruction& producer, const Instruction& consume
          (crosses(producer.op, consumer.op) ? params.crossing_latency : 0);
 }
 
+namespace {
+
+/// An instruction of that unit may not follow sooner than this.
+struct Claim {
+  Unit unit;
+  std::int64_t cycles;
+};
 Claim claim_of(Opcode op, std::string_view mnemonic, const CompilerParams& params) {
   if (is_branch(op, mnemonic)) return {Unit::kAny, params.branch_interval};
   switch (op) {
@@ -83,6 +90,7 @@ Claim claim_of(Opcode op, std::string_view mnemonic, const CompilerParams& param
   }
 }
 
+/// Whether an instruction has to wait for that unit.
 bool needs(Opcode op, std::string_view mnemonic, Unit unit) {
   switch (unit) {
     case Unit::kAlu:
@@ -102,6 +110,17 @@ bool needs(Opcode op, std::string_view mnemonic, Unit unit) {
       break;
   }
   return true;
+}
+
+}  // namespace
+
+UnitUse unit_use(Opcode op, std::string_view mnemonic, const CompilerParams& params) {
+  const auto [unit, cycles] = claim_of(op, mnemonic, params);
+  UnitUse use{.claims = unit, .cycles = cycles};
+  for (std::uint8_t u = 0; u < static_cast<std::uint8_t>(Unit::kCount); ++u) {
+    if (needs(op, mnemonic, static_cast<Unit>(u))) use.needs |= static_cast<std::uint8_t>(1 << u);
+  }
+  return use;
 }
 
 }  // namespace xpusim::gpu

@@ -32,30 +32,28 @@ enum class Unit : std::uint8_t {
   kCount
 };
 
-/// An instruction of that unit may not follow sooner than this.
-struct Claim {
-  Unit unit;
-  std::int64_t cycles;
+/// What an instruction asks of the units.
+struct UnitUse {
+  std::uint8_t needs = 0;    ///< a bit a unit that has to be free
+  Unit claims = Unit::kAny;  ///< of which no other instruction may follow ...
+  std::int64_t cycles = 0;   ///< ... sooner than this
 };
-Claim claim_of(Opcode op, std::string_view mnemonic, const CompilerParams& params);
-/// Whether an instruction has to wait for that unit.
-bool needs(Opcode op, std::string_view mnemonic, Unit unit);
+UnitUse unit_use(Opcode op, std::string_view mnemonic, const CompilerParams& params);
 
 /// When each unit takes the next instruction of a warp.
 class Units {
  public:
   /// The first cycle at which no unit is in the way.
-  std::int64_t free_for(Opcode op, std::string_view mnemonic) const {
+  std::int64_t free_for(const UnitUse& use) const {
     std::int64_t from = 0;
     for (std::size_t u = 0; u < free_.size(); ++u) {
-      if (needs(op, mnemonic, static_cast<Unit>(u))) from = std::max(from, free_[u]);
+      if ((use.needs >> u & 1) != 0) from = std::max(from, free_[u]);
     }
     return from;
   }
-  void take(Opcode op, std::string_view mnemonic, std::int64_t at, const CompilerParams& params) {
-    const Claim claim = claim_of(op, mnemonic, params);
-    auto& free = free_[static_cast<std::size_t>(claim.unit)];
-    free = std::max(free, at + claim.cycles);
+  void take(const UnitUse& use, std::int64_t at) {
+    auto& free = free_[static_cast<std::size_t>(use.claims)];
+    free = std::max(free, at + use.cycles);
   }
 
  private:
