@@ -65,11 +65,15 @@ inline std::uint16_t whole_atoms(std::uint32_t mask) {
   return static_cast<std::uint16_t>(mask | (mask & 0x5555u) << 1 | (mask & 0xaaaau) >> 1);
 }
 
-/// Bytes of data that travel with a message, without its header.
+/// Bytes that travel with a message, without its header. For each sector of which a write leaves
+/// bytes as they are (`count` of them) as many again. (Measured on an H200: stores that touch 2 to
+/// 6 bytes of each sector go at 35 sectors a cycle of the chip where whole ones go at 78. Whether
+/// the network, the SM or a slice's read-modify-write takes the time is not known.)
 inline std::uint32_t payload_bytes(const engine::Message& m) {
   switch (m.kind) {
     case kWrite:
     case kFarWrite:
+      return (sectors(m) + m.count) * kSectorBytes;
     case kReadDone:
     case kFarDone:
     case kAtomicDone:

@@ -96,6 +96,29 @@ TEST(Footprint, StridesTakeAPassForEachWordOfABank) {
   EXPECT_EQ(strided(516).lines, 32u);
 }
 
+/// Four f32 a lane; eight lanes lie so many bytes apart, and the others read the same.
+std::uint32_t passes_of_repeated_lanes(std::int64_t distance) {
+  Footprint f(row_layout());
+  Access access = affine_access(4096, 4);
+  access.pointers.affine.digits = {{4, 1, 4, 0}, {distance, 4, 8, 0}};
+  WarpFootprint out;
+  f.touch(access, 0, 0, out);
+  return out.wavefronts;
+}
+
+TEST(Footprint, EightLanesOf16BytesTakePassesOfTheirOwn) {
+  EXPECT_EQ(passes_of_repeated_lanes(16), 4u);
+  EXPECT_EQ(passes_of_repeated_lanes(32), 4u * 2);  // two words of a bank
+  EXPECT_EQ(passes_of_repeated_lanes(128), 4u * 8);
+}
+
+TEST(Footprint, WordsWithGapsLeaveTheirSectorsPartial) {
+  EXPECT_EQ(strided(4).requests[0].partial, 0);
+  EXPECT_EQ(strided(8).requests[0].partial, strided(8).requests[0].sectors);
+  EXPECT_EQ(strided(64).requests[0].sectors, 0x5555);
+  EXPECT_EQ(strided(64).requests[0].partial, 0x5555);
+}
+
 TEST(Footprint, AMisalignedBaseTouchesOneSectorMore) {
   Footprint f(row_layout());
   WarpFootprint out;

@@ -57,6 +57,17 @@ TEST_F(CrossbarTest, delivers_512_bytes_when_the_last_of_them_has_come) {
   EXPECT_EQ(sinks[1].arrivals[0].second, 50u + (512 + 8 - 1) / 64);
 }
 
+TEST_F(CrossbarTest, takes_as_long_again_for_sectors_that_are_written_in_part) {
+  engine::Message m;
+  m.to = 1;
+  m.kind = memory::kWrite;
+  m.data = 0xffff;
+  m.count = 16;
+  crossbar->port(0).send(m, 0);
+  scheduler.run_until(1000);
+  EXPECT_EQ(sinks[1].arrivals[0].second, 50u + (2 * 512 + 8 - 1) / 64);
+}
+
 TEST_F(CrossbarTest, makes_messages_from_many_sources_share_a_destination) {
   for (std::uint32_t i = 0; i < 4; ++i) send(i, 2, memory::kWrite, i);
   scheduler.run_until(1000);

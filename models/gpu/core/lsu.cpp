@@ -12,17 +12,21 @@ namespace {
 
 constexpr std::uint32_t kSectorsOfLine = memory::kLineBytes / memory::kSectorBytes;
 
-/// Calls f(address of the first line, sectors) for the parts of a request in each aligned 512
-/// bytes: what one message may cover.
+/// Calls f(address of the first line, sectors, those of them of which some bytes are left out) for
+/// the parts of a request in each aligned 512 bytes: what one message may cover.
 template <class F>
 void for_each_part(const SectorRequest& r, F&& f) {
   const std::uint64_t offset = r.address % memory::kBlockBytes;
   const auto before =
       static_cast<std::uint32_t>((memory::kBlockBytes - offset) / memory::kSectorBytes);
-  const std::uint32_t first = r.sectors & ((1u << before) - 1u);
+  const std::uint32_t in_first = (1u << before) - 1u;
+  const std::uint32_t first = r.sectors & in_first;
   const std::uint32_t second = static_cast<std::uint32_t>(r.sectors) >> before;
-  if (first) f(r.address, first);
-  if (second) f(r.address - offset + memory::kBlockBytes, second);
+  if (first) f(r.address, first, r.partial & in_first);
+  if (second) {
+    f(r.address - offset + memory::kBlockBytes, second,
+      static_cast<std::uint32_t>(r.partial) >> before);
+  }
 }
 
 /// Takes from `passes`, those over the sectors `left`, what falls to the next `part` of these: by
@@ -186,14 +190,17 @@ void Lsu::serve(std::uint32_t access, const Requests& f, std::uint32_t start, st
     const SectorRequest& r = f.first[i];
     std::uint32_t passes = r.passes;
     auto left = static_cast<std::uint32_t>(std::popcount(r.sectors));
-    for_each_part(r, [&](std::uint64_t address, std::uint32_t sectors) {
+    for_each_part(r, [&](std::uint64_t address, std::uint32_t sectors, std::uint32_t partial) {
       if (action == Action::kLoad || action == Action::kCopy) {
         load_part(access, address, sectors, at);
       } else if (action == Action::kCopyBypass) {
         bypass_part(access, address, sectors, at);
+      } else if (action == Action::kStore) {
+        if (f.whole) store_part(address, sectors);
+        const auto some = static_cast<std::uint16_t>(std::popcount(partial));
+        send(access, address, sectors, some, at, access);
       } else {
-        if (action != Action::kStore) l1_.drop(address);
-        if (action == Action::kStore && f.whole) store_part(address, sectors);
+        l1_.drop(address);
         const std::uint16_t share = take_share(passes, left, sectors);
         send(access, address, sectors, share | accesses_[access].pass_kind, at, access);
       }

@@ -23,40 +23,51 @@ void add_run(std::uint64_t first, std::uint64_t last, WarpFootprint& out) {
     const auto low = static_cast<unsigned>((from - line) / kSectorBytes);
     const auto high = static_cast<unsigned>((to - line) / kSectorBytes);
     const auto mask = static_cast<std::uint16_t>((2u << high) - (1u << low));
-    out.requests[out.count++] = {line, mask, 1};
+    out.requests[out.count++] = {line, mask, 1, 0};
   }
   out.sectors = static_cast<std::uint32_t>(last / kSectorBytes - first / kSectorBytes + 1);
   out.lines = static_cast<std::uint32_t>(last / kLineBytes - first / kLineBytes + 1);
 }
 
-/// The sectors of one 128-byte line.
+/// The bytes that lanes touch of each sector of a 128-byte line, as if they shared none.
 struct Line {
   std::uint64_t number;
-  std::uint16_t sectors;
+  std::array<std::uint32_t, 4> bytes;
+
+  std::uint16_t sectors() const {
+    return static_cast<std::uint16_t>((bytes[0] != 0) | (bytes[1] != 0) << 1 |
+                                      (bytes[2] != 0) << 2 | (bytes[3] != 0) << 3);
+  }
+  std::uint16_t whole() const {
+    return static_cast<std::uint16_t>((bytes[0] >= kSectorBytes) | (bytes[1] >= kSectorBytes) << 1 |
+                                      (bytes[2] >= kSectorBytes) << 2 |
+                                      (bytes[3] >= kSectorBytes) << 3);
+  }
 };
 
-void add_line(std::uint64_t number, std::uint16_t sectors, std::array<Line, kMaxRequests>& lines,
-              unsigned& count) {
+Line& line_of(std::uint64_t number, std::array<Line, kMaxRequests>& lines, unsigned& count) {
   unsigned at = count;
   while (at > 0 && lines[at - 1].number > number) --at;
-  if (at > 0 && lines[at - 1].number == number) {
-    lines[at - 1].sectors |= sectors;
-    return;
-  }
+  if (at > 0 && lines[at - 1].number == number) return lines[at - 1];
   for (unsigned i = count; i > at; --i) lines[i] = lines[i - 1];
-  lines[at] = {number, sectors};
+  lines[at] = {number, {}};
   ++count;
+  return lines[at];
 }
 
-/// The most different words that the lanes want of one of the 32 banks (4 bytes each).
-std::uint32_t words_a_bank(const std::uint64_t* address, unsigned lanes, std::uint32_t bytes) {
-  constexpr std::uint32_t kBanks = 32, kWordBytes = 4;
+constexpr std::uint32_t kBanks = 32, kWordBytes = 4;
+
+/// The most different words that the active ones of `lanes` lanes want of one bank.
+template <class Address>
+std::uint32_t words_a_bank(const Address* address, std::uint32_t active, unsigned lanes,
+                           std::uint32_t bytes) {
   std::array<std::array<std::uint64_t, kWarpLanes>, kBanks> words;
   std::array<std::uint32_t, kBanks> count{};
-  std::uint32_t most = 1;
+  std::uint32_t most = 0;
   for (unsigned i = 0; i < lanes; ++i) {
-    for (std::uint64_t w = address[i] / kWordBytes; w <= (address[i] + bytes - 1) / kWordBytes;
-         ++w) {
+    if ((active >> i & 1u) == 0) continue;
+    const auto first = static_cast<std::uint64_t>(address[i]);
+    for (std::uint64_t w = first / kWordBytes; w <= (first + bytes - 1) / kWordBytes; ++w) {
       auto& bank = words[w % kBanks];
       std::uint32_t& n = count[w % kBanks];
       if (n == kWarpLanes || std::find(bank.begin(), bank.begin() + n, w) != bank.begin() + n) {
@@ -69,7 +80,21 @@ std::uint32_t words_a_bank(const std::uint64_t* address, unsigned lanes, std::ui
   return most;
 }
 
-/// Requests for the lanes' `bytes` at `address`.
+/// Passes of a warp through the L1's data stage: as many neighbouring lanes as take 128 bytes
+/// together go at once, one word (4 bytes) a bank at a time; the same words for others are another
+/// pass. (So nine loads of eight lanes' 16 bytes, 32 apart and the same for each eight, and a store
+/// took 79 wavefronts a warp on an H200: a batch norm of torch.compile.)
+template <class Address>
+std::uint32_t data_passes(const Address* address, std::uint32_t active, std::uint32_t bytes) {
+  const unsigned lanes = kBanks * kWordBytes / std::max(bytes, kWordBytes);
+  std::uint32_t passes = 0;
+  for (unsigned first = 0; first < kWarpLanes; first += lanes) {
+    passes += words_a_bank(address + first, active >> first, lanes, bytes);
+  }
+  return passes;
+}
+
+/// Requests for `lanes` lanes' `bytes` at `address`.
 void add_lanes(const std::uint64_t* address, unsigned lanes, std::uint32_t bytes,
                WarpFootprint& out) {
   std::array<Line, kMaxRequests> lines;
@@ -78,16 +103,20 @@ void add_lanes(const std::uint64_t* address, unsigned lanes, std::uint32_t bytes
     const std::uint64_t first = address[i] / kSectorBytes;
     const std::uint64_t last = (address[i] + bytes - 1) / kSectorBytes;
     for (std::uint64_t sector = first; sector <= last; ++sector) {
-      add_line(sector / 4, static_cast<std::uint16_t>(1u << (sector % 4)), lines, count);
+      const std::uint64_t from = std::max(address[i], sector * kSectorBytes);
+      const std::uint64_t to = std::min(address[i] + bytes, (sector + 1) * kSectorBytes);
+      line_of(sector / 4, lines, count).bytes[sector % 4] += static_cast<std::uint32_t>(to - from);
     }
   }
   out.lines = count;
   for (unsigned i = 0; i < count;) {
-    SectorRequest request{lines[i].number * kLineBytes, 0, 1};
+    SectorRequest request{lines[i].number * kLineBytes, 0, 1, 0};
     const std::uint64_t begin = lines[i].number;
     for (; i < count && lines[i].number < begin + 4; ++i) {
-      request.sectors |=
-          static_cast<std::uint16_t>(lines[i].sectors << (4 * (lines[i].number - begin)));
+      const auto at = 4 * (lines[i].number - begin);
+      const std::uint16_t sectors = lines[i].sectors();
+      request.sectors |= static_cast<std::uint16_t>(sectors << at);
+      request.partial |= static_cast<std::uint16_t>((sectors & ~lines[i].whole()) << at);
     }
     out.sectors += static_cast<std::uint32_t>(std::popcount(request.sectors));
     out.requests[out.count++] = request;
@@ -307,7 +336,23 @@ Footprint::Pattern& Footprint::pattern(std::size_t slot, std::uint32_t lanes) {
   bool gap = false;
   for (unsigned i = 1; i < count; ++i) gap = gap || sorted[i] - sorted[i - 1] > bytes_;
   p.run = gap ? 0 : static_cast<std::uint32_t>(sorted[count - 1] + bytes_ - p.low);
+  std::array<std::uint64_t, kWarpLanes> from_low;
+  for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
+    from_low[lane] = static_cast<std::uint64_t>(p.offset[lane] - p.low);
+  }
+  p.data_passes = data_passes(from_low.data(), lanes, bytes_);
   return p;
+}
+
+void Footprint::touch_lanes(std::array<std::uint64_t, kWarpLanes>& address, std::uint32_t active,
+                            bool atomic, WarpFootprint& out) const {
+  out.wavefronts = data_passes(address.data(), active, bytes_);
+  unsigned count = 0;
+  for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
+    if ((active >> lane) & 1u) address[count++] = address[lane];
+  }
+  add_lanes(address.data(), count, bytes_, out);
+  if (atomic) count_passes(address.data(), count, out);
 }
 
 void Footprint::touch_affine(const exec::Access& access, std::size_t slot, std::uint32_t held,
@@ -317,6 +362,7 @@ void Footprint::touch_affine(const exec::Access& access, std::size_t slot, std::
   const std::int64_t base = access.pointers.affine.base;
   const auto first = static_cast<std::uint64_t>(base + p.low);
   const bool atomic = access.kind == exec::AccessKind::kAtomic;
+  if (active == held) out.wavefronts = p.data_passes;
   if (active == held && p.run != 0 && !atomic) {
     add_run(first, first + p.run - 1, out);
     return;
@@ -331,25 +377,18 @@ void Footprint::touch_affine(const exec::Access& access, std::size_t slot, std::
     }
     out.lines = shape.lines;
     out.sectors = shape.sectors;
-    out.wavefronts = shape.words_a_bank;
     return;
   }
   std::array<std::uint64_t, kWarpLanes> address;
-  unsigned count = 0;
   for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
-    if ((active >> lane) & 1u) {
-      address[count++] = static_cast<std::uint64_t>(base + p.offset[lane]);
-    }
+    address[lane] = static_cast<std::uint64_t>(base + p.offset[lane]);
   }
-  out.wavefronts = words_a_bank(address.data(), count, bytes_);
-  add_lanes(address.data(), count, bytes_, out);
-  if (atomic) count_passes(address.data(), count, out);
+  touch_lanes(address, active, atomic, out);
   if (active != held) return;
   shape.alignment = alignment;
   shape.requests.assign(out.requests.begin(), out.requests.begin() + out.count);
   for (auto& r : shape.requests) r.address -= origin;
   shape.lines = out.lines;
-  shape.words_a_bank = out.wavefronts;
   shape.sectors = out.sectors;
 }
 
@@ -367,16 +406,13 @@ void Footprint::touch(const exec::Access& access, unsigned warp, unsigned vector
     touch_affine(access, s, held, active, out);
     finish(active, bytes_, out);
   } else if (pointers.form == exec::TileForm::kDense) {
-    std::array<std::uint64_t, kWarpLanes> address;
-    unsigned count = 0;
+    std::array<std::uint64_t, kWarpLanes> address{};
     for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
       if ((active >> lane) & 1u) {
-        address[count++] = static_cast<std::uint64_t>(dense_address(pointers, flat_index(s, lane)));
+        address[lane] = static_cast<std::uint64_t>(dense_address(pointers, flat_index(s, lane)));
       }
     }
-    out.wavefronts = words_a_bank(address.data(), count, bytes_);
-    add_lanes(address.data(), count, bytes_, out);
-    if (atomic) count_passes(address.data(), count, out);
+    touch_lanes(address, active, atomic, out);
     finish(active, bytes_, out);
   } else {
     const std::int64_t at =

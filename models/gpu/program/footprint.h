@@ -20,6 +20,10 @@ struct SectorRequest {
   /// Atomics: for each sector the largest number of lanes on one address, summed; else 1. Sectors
   /// share no pass.
   std::uint16_t passes = 0;
+  /// The sectors of which only some bytes are touched, but for the ends of a run without gaps:
+  /// those are joined with the neighbours' on the way to the L2 (measured: of the 217,846 sectors
+  /// that stores of rows of 781 floats touch, 186 thousand come to the L2).
+  std::uint16_t partial = 0;
 };
 
 /// What one warp instruction touches, in ascending order of addresses. Holds no heap memory.
@@ -30,7 +34,8 @@ struct WarpFootprint {
   std::uint32_t lines = 0;    ///< distinct 128-byte lines: L1 tag look-ups
   std::uint32_t sectors = 0;  ///< distinct 32-byte sectors: what l1_sectors_* count
   std::uint32_t bytes = 0;    ///< of all active lanes
-  /// Passes through the L1's data stage: one word of each bank (4 bytes) and 128 bytes each.
+  /// Passes through the L1's data stage, each for neighbouring lanes that take 128 bytes together
+  /// and for one word (4 bytes) of each bank.
   std::uint32_t wavefronts = 0;
 };
 
@@ -65,7 +70,7 @@ class Footprint {
   struct Shape {
     std::int64_t alignment = -1;  // (base + low) % 128 that it holds for; -1: none
     std::vector<SectorRequest> requests;
-    std::uint32_t lines = 0, sectors = 0, words_a_bank = 0;
+    std::uint32_t lines = 0, sectors = 0;
   };
   /// Lane offsets of one (warp, vector) in bytes from the tile's base address, for the lanes it
   /// holds.
@@ -74,6 +79,7 @@ class Footprint {
     std::int64_t low = 0;     // least of them
     std::uint32_t run = 0;    // bytes from `low` if they leave no gap, else 0
     std::uint32_t lanes = 0;  // that it holds for; 0: not computed yet
+    std::uint32_t data_passes = 0;
     // By (base + low) / 32 % 4: a loop that goes along its rows by less than a line comes back to
     // each alignment.
     std::array<Shape, 4> shapes;
@@ -98,6 +104,9 @@ class Footprint {
   std::int64_t flat_index(std::size_t slot, unsigned lane) const;
   void use_digits(const exec::Access& access);
   Pattern& pattern(std::size_t slot, std::uint32_t lanes);
+  /// Puts the active lanes' addresses first in `address`.
+  void touch_lanes(std::array<std::uint64_t, kWarpLanes>& address, std::uint32_t active,
+                   bool atomic, WarpFootprint& out) const;
   void touch_affine(const exec::Access& access, std::size_t slot, std::uint32_t held,
                     std::uint32_t active, WarpFootprint& out);
 
