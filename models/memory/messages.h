@@ -29,7 +29,7 @@ inline constexpr std::uint32_t kNoReply = ~0u;
 /// therefore cut at multiples of 512 B (for_each_block below).
 enum Kind : std::uint16_t {
   kRead = 1,
-  kWrite,
+  kWrite,   ///< `count`: its sectors of which only some bytes are written
   kAtomic,  ///< performed at the slice; `count`: passes over its sectors (kFloatPasses)
   kReadDone,
   kWriteDone,
@@ -65,15 +65,11 @@ inline std::uint16_t whole_atoms(std::uint32_t mask) {
   return static_cast<std::uint16_t>(mask | (mask & 0x5555u) << 1 | (mask & 0xaaaau) >> 1);
 }
 
-/// Bytes that travel with a message, without its header. For each sector of which a write leaves
-/// bytes as they are (`count` of them) as many again. (Measured on an H200: stores that touch 2 to
-/// 6 bytes of each sector go at 35 sectors a cycle of the chip where whole ones go at 78. Whether
-/// the network, the SM or a slice's read-modify-write takes the time is not known.)
+/// Bytes of data that travel with a message, without its header.
 inline std::uint32_t payload_bytes(const engine::Message& m) {
   switch (m.kind) {
     case kWrite:
     case kFarWrite:
-      return (sectors(m) + m.count) * kSectorBytes;
     case kReadDone:
     case kFarDone:
     case kAtomicDone:
@@ -85,6 +81,14 @@ inline std::uint32_t payload_bytes(const engine::Message& m) {
     default:
       return 0;
   }
+}
+
+/// What else a message holds up on its way, in bytes: a write, as much again for each sector of
+/// which it leaves bytes as they are. (Fitted to four kernels on an H200: stores of 2 to 6 bytes of
+/// each sector go at 35 sectors a cycle of the chip, whole ones at 78. Whether the network, the SM
+/// or a slice's read-modify-write takes the time is not known; here it is the way to the slice.)
+inline std::uint32_t held_up_bytes(const engine::Message& m) {
+  return m.kind == kWrite ? m.count * kSectorBytes : 0;
 }
 
 /// Calls f(line_address, sector_mask) for each message that a contiguous transfer needs.

@@ -69,9 +69,10 @@ void Crossbar::send(std::uint32_t source, const engine::Message& message, engine
   engine::Cycle arrived = leaves + latency_;
   if (payload > 0) {
     const engine::Cycle now = scheduler_.now();
-    const engine::Cycle last_byte = source_[source].book(std::min(now, leaves), leaves, bytes);
-    const engine::Cycle first_byte = last_byte - source_[source].span(bytes);
-    arrived = destination_[message.to].book(now, first_byte + latency_, bytes);
+    const std::uint32_t booked = bytes + memory::held_up_bytes(message);
+    const engine::Cycle last_byte = source_[source].book(std::min(now, leaves), leaves, booked);
+    const engine::Cycle first_byte = last_byte - source_[source].span(booked);
+    arrived = destination_[message.to].book(now, first_byte + latency_, booked);
     wait_cycles_ += arrived - latency_ - leaves;
   }
   scheduler_.post(message, component_[message.to], arrived);

@@ -106,9 +106,9 @@ TEST(CompilerCounts, VectorAddWithTwoVectorsAThreadIsExactOnEveryPipe) {
   EXPECT_EQ(n[Pipe::kLsu], 7);
 }
 
-/// One test, so that each kernel is compiled once: its program is text that reads back the same,
-/// and no instruction counts for a line of the IR.
-TEST(CompilerCounts, EveryKernelIsCompiledOrRefusedByName) {
+/// One test, so that each kernel is compiled once: its program's text reads back the same, and no
+/// instruction counts for a line of the IR.
+TEST(CompilerCounts, EveryKernelIsCompiledToTextWithLinesOfItsSourceOrRefusedByName) {
   for (const auto& entry : std::filesystem::directory_iterator(kSource / "workloads/triton/ir")) {
     if (entry.path().extension() != ".ttgir") continue;
     const auto module = kernel::read_module_file(entry.path());

@@ -235,10 +235,10 @@ TEST(LowerFor, WhatItsDivisionsAreWorthDecidesWhetherALoopIsUnrolled) {
   const auto loads = [](const std::string& index) {
     return counts(R"(    %c0 = arith.constant 0 : i32
     %c512 = arith.constant 512 : i32
-    %c2048 = arith.constant 2048 : i32
+    %c4096 = arith.constant 4096 : i32
     %d = arith.constant dense<512> : tensor<512xi32, #b>
     %zero = arith.constant dense<0.0> : tensor<512xf32, #b>
-    %sum = scf.for %i = %c0 to %c2048 step %c512 iter_args(%acc = %zero) -> (tensor<512xf32, #b>)  : i32 {
+    %sum = scf.for %i = %c0 to %c4096 step %c512 iter_args(%acc = %zero) -> (tensor<512xf32, #b>)  : i32 {
       %is = tt.splat %i : i32 -> tensor<512xi32, #b>
       %at = arith.addi %is, %r : tensor<512xi32, #b>
       %q = arith.divsi %at, %d : tensor<512xi32, #b>
@@ -256,9 +256,9 @@ TEST(LowerFor, WhatItsDivisionsAreWorthDecidesWhetherALoopIsUnrolled) {
 )");
   };
   auto vectors = loads("%n1"), elements = loads("%t");
-  EXPECT_EQ(vectors["LDG.E.128"], 4);  // 4 * (9 + 3 * 6) instructions
+  EXPECT_EQ(vectors["LDG.E.128"], 8);  // 8 * (9 + 3 * 6) instructions
   EXPECT_EQ(vectors["BRA"], 0);
-  EXPECT_EQ(elements["LDG.E"], 1);  // the same of four, in a loop: 4 * (9 + 4 * 3 * 6) are too many
+  EXPECT_EQ(elements["LDG.E"], 1);  // the same of four, in a loop: 8 * (9 + 4 * 3 * 6) are too many
   EXPECT_GE(elements["BRA"], 1);
 }
 

@@ -117,6 +117,14 @@ TEST(Footprint, WordsWithGapsLeaveTheirSectorsPartial) {
   EXPECT_EQ(strided(8).requests[0].partial, strided(8).requests[0].sectors);
   EXPECT_EQ(strided(64).requests[0].sectors, 0x5555);
   EXPECT_EQ(strided(64).requests[0].partial, 0x5555);
+  // The ends of a run meet their neighbours', also where a mask cuts it.
+  Footprint f(row_layout());
+  WarpFootprint out;
+  Access cut = affine_access(4096, 4);
+  mask_below(cut, 20);
+  f.touch(cut, 0, 0, out);
+  EXPECT_EQ(out.requests[0].sectors, 0x7);
+  EXPECT_EQ(out.requests[0].partial, 0);
 }
 
 TEST(Footprint, AMisalignedBaseTouchesOneSectorMore) {

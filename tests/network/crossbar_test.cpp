@@ -66,6 +66,7 @@ TEST_F(CrossbarTest, takes_as_long_again_for_sectors_that_are_written_in_part) {
   crossbar->port(0).send(m, 0);
   scheduler.run_until(1000);
   EXPECT_EQ(sinks[1].arrivals[0].second, 50u + (2 * 512 + 8 - 1) / 64);
+  EXPECT_EQ(crossbar->bytes(), 512u + 8);
 }
 
 TEST_F(CrossbarTest, makes_messages_from_many_sources_share_a_destination) {

@@ -8,8 +8,9 @@ PROGRAM is a Python module with `programs() -> [(name, function)]`: each functio
 callable without arguments, which is called until everything is compiled and then once more, recorded. Kernels that
 differ neither in their code nor in the sizes of their arguments are kept once. OUT/ir gets their TTIR and TTGIR,
 OUT/cases.json a case each, in the form that `xpusim correlate` reads. Tensors of integers are described by their
-largest value, all others as normally distributed; a kernel with arguments of other kinds is left out and named.
-Seconds after which no further program (`--programs`) and no further kernel (`--kernels`) is begun: 300 and 540.
+largest value (what is negative is lost), all others as normally distributed; a kernel with arguments of other kinds is
+left out and named. Written for PyTorch 2.11 and Triton 3.6; set TORCHINDUCTOR_USE_STATIC_CUDA_LAUNCHER=0.
+`--programs` and `--kernels`: seconds after which no further program, or kernel, is begun (300 and 540).
 """
 import argparse, csv, hashlib, importlib, json, os, time
 
@@ -116,6 +117,8 @@ def record(options):
             recorder.active = None
         torch.cuda.synchronize()
         print(f'{time.time() - began:.0f} s: {name}: {len(recorder.launches) - before} kernels', flush=True)
+    if not recorder.launches:
+        raise SystemExit('no launch was recorded: does the program compile anything, through Triton\'s own launcher?')
     os.makedirs(f'{options.out}/ir', exist_ok=True)
     cases = []
     for n, (program, kernel, grid, described, run) in enumerate(recorder.launches.values()):
@@ -129,7 +132,7 @@ def record(options):
     for case, (_, _, _, _, run) in zip(cases, recorder.launches.values()):
         if time.time() - began > options.kernels:
             break
-        run(), torch.cuda.synchronize()  # its code is in the instruction caches
+        run(), torch.cuda.synchronize()
         torch.cuda.profiler.start()
         run(), torch.cuda.synchronize()
         torch.cuda.profiler.stop()
@@ -137,15 +140,18 @@ def record(options):
 
 
 def join(options):
-    """Rows of ncu come in the order in which kernels ran, which is that of the cases."""
+    """Rows of ncu come in the order in which kernels ran, which is that of the cases. The last cases may be unmeasured."""
     lines = [line for line in open(options.csv) if line.startswith('"')]
     rows = list(csv.DictReader(lines))
+    if len(rows) < 2:
+        raise SystemExit(f'{options.csv}: no kernel was measured')
     units, rows = rows[0], rows[1:]
     cases = json.load(open(f'{options.out}/cases.json'))
     for case, row in zip(cases, rows):
         assert row['Kernel Name'].startswith(case['kernel']), (case['name'], row['Kernel Name'])
-        case['counters'] = {n: float(row[m].replace(',', '')) * UNITS.get(units[m], 1) for n, m in COUNTERS.items() if row.get(m)}
-    json.dump(cases[:len(rows)], open(f'{options.out}/cases.json', 'w'), indent=1)
+        numbers = {n: (row.get(m) or '').replace(',', '') for n, m in COUNTERS.items()}
+        case['counters'] = {n: float(v) * UNITS.get(units[COUNTERS[n]], 1) for n, v in numbers.items() if v and v != 'n/a'}
+    json.dump(cases, open(f'{options.out}/cases.json', 'w'), indent=1)
     print(len(rows), 'of', len(cases), 'cases measured')
 
 

@@ -82,7 +82,7 @@ class Lsu {
     return wait_ended_ = std::max(at, wait_ended_ + wait_interval_);
   }
   void count_wavefronts(std::uint32_t n) { counters_.wavefronts += n; }
-  /// Cycles that a global access takes of the L1: its words of a bank one after another, its lines'
+  /// Cycles that a global access takes of the L1: its passes through the data stage, or its lines'
   /// tags some at a time.
   std::uint32_t passes(const WarpFootprint& f) const {
     return std::max({1u, f.wavefronts, (f.lines + l1_tags_ - 1) / l1_tags_});

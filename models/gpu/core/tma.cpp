@@ -136,7 +136,7 @@ bool Tma::send_box(std::uint32_t id, std::uint32_t now) {
     m.data = r.sectors;
     m.tag = kTmaTag | id;
     m.kind = box.kind;
-    m.count = box.kind == memory::kReduce;  // passes
+    m.count = box.kind == memory::kReduce ? 1 : 0;  // passes; writes count as whole
     outbox_->push_back({m, at});
     free_ = box.kind == memory::kRead ? at + lines * interval : at;
     lines_ += lines;

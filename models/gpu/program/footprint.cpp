@@ -34,14 +34,11 @@ struct Line {
   std::uint64_t number;
   std::array<std::uint32_t, 4> bytes;
 
-  std::uint16_t sectors() const {
-    return static_cast<std::uint16_t>((bytes[0] != 0) | (bytes[1] != 0) << 1 |
-                                      (bytes[2] != 0) << 2 | (bytes[3] != 0) << 3);
-  }
-  std::uint16_t whole() const {
-    return static_cast<std::uint16_t>((bytes[0] >= kSectorBytes) | (bytes[1] >= kSectorBytes) << 1 |
-                                      (bytes[2] >= kSectorBytes) << 2 |
-                                      (bytes[3] >= kSectorBytes) << 3);
+  /// Sectors of which at least so many bytes are touched. Lanes on the same bytes count for more.
+  std::uint16_t with(std::uint32_t least) const {
+    std::uint32_t mask = 0;
+    for (unsigned i = 0; i < bytes.size(); ++i) mask |= (bytes[i] >= least ? 1u : 0u) << i;
+    return static_cast<std::uint16_t>(mask);
   }
 };
 
@@ -58,16 +55,15 @@ Line& line_of(std::uint64_t number, std::array<Line, kMaxRequests>& lines, unsig
 constexpr std::uint32_t kBanks = 32, kWordBytes = 4;
 
 /// The most different words that the active ones of `lanes` lanes want of one bank.
-template <class Address>
-std::uint32_t words_a_bank(const Address* address, std::uint32_t active, unsigned lanes,
+std::uint32_t words_a_bank(const std::uint64_t* address, std::uint32_t active, unsigned lanes,
                            std::uint32_t bytes) {
   std::array<std::array<std::uint64_t, kWarpLanes>, kBanks> words;
   std::array<std::uint32_t, kBanks> count{};
   std::uint32_t most = 0;
   for (unsigned i = 0; i < lanes; ++i) {
     if ((active >> i & 1u) == 0) continue;
-    const auto first = static_cast<std::uint64_t>(address[i]);
-    for (std::uint64_t w = first / kWordBytes; w <= (first + bytes - 1) / kWordBytes; ++w) {
+    for (std::uint64_t w = address[i] / kWordBytes; w <= (address[i] + bytes - 1) / kWordBytes;
+         ++w) {
       auto& bank = words[w % kBanks];
       std::uint32_t& n = count[w % kBanks];
       if (n == kWarpLanes || std::find(bank.begin(), bank.begin() + n, w) != bank.begin() + n) {
@@ -82,11 +78,11 @@ std::uint32_t words_a_bank(const Address* address, std::uint32_t active, unsigne
 
 /// Passes of a warp through the L1's data stage: as many neighbouring lanes as take 128 bytes
 /// together go at once, one word (4 bytes) a bank at a time; the same words for others are another
-/// pass. (So nine loads of eight lanes' 16 bytes, 32 apart and the same for each eight, and a store
-/// took 79 wavefronts a warp on an H200: a batch norm of torch.compile.)
-template <class Address>
-std::uint32_t data_passes(const Address* address, std::uint32_t active, std::uint32_t bytes) {
-  const unsigned lanes = kBanks * kWordBytes / std::max(bytes, kWordBytes);
+/// pass. (79 wavefronts a warp on an H200, ncu: a batch norm of torch.compile whose eight loads of
+/// 16 bytes a lane, 32 apart and the same for each eight lanes, take 64 of them by this rule and 32
+/// if equal words were read once; a load and a store without gaps take 4 each.)
+std::uint32_t data_passes(const std::uint64_t* address, std::uint32_t active, std::uint32_t bytes) {
+  const unsigned lanes = std::max(1u, kBanks * kWordBytes / std::max(bytes, kWordBytes));
   std::uint32_t passes = 0;
   for (unsigned first = 0; first < kWarpLanes; first += lanes) {
     passes += words_a_bank(address + first, active >> first, lanes, bytes);
@@ -109,14 +105,18 @@ void add_lanes(const std::uint64_t* address, unsigned lanes, std::uint32_t bytes
     }
   }
   out.lines = count;
+  const auto [low, high] = std::minmax_element(address, address + lanes);
+  const bool gaps = *high + bytes - *low > std::uint64_t{lanes} * bytes;
   for (unsigned i = 0; i < count;) {
     SectorRequest request{lines[i].number * kLineBytes, 0, 1, 0};
     const std::uint64_t begin = lines[i].number;
     for (; i < count && lines[i].number < begin + 4; ++i) {
       const auto at = 4 * (lines[i].number - begin);
-      const std::uint16_t sectors = lines[i].sectors();
+      const std::uint16_t sectors = lines[i].with(1);
       request.sectors |= static_cast<std::uint16_t>(sectors << at);
-      request.partial |= static_cast<std::uint16_t>((sectors & ~lines[i].whole()) << at);
+      if (gaps)
+        request.partial |=
+            static_cast<std::uint16_t>((sectors & ~lines[i].with(kSectorBytes)) << at);
     }
     out.sectors += static_cast<std::uint32_t>(std::popcount(request.sectors));
     out.requests[out.count++] = request;
@@ -362,8 +362,8 @@ void Footprint::touch_affine(const exec::Access& access, std::size_t slot, std::
   const std::int64_t base = access.pointers.affine.base;
   const auto first = static_cast<std::uint64_t>(base + p.low);
   const bool atomic = access.kind == exec::AccessKind::kAtomic;
-  if (active == held) out.wavefronts = p.data_passes;
   if (active == held && p.run != 0 && !atomic) {
+    out.wavefronts = p.data_passes;
     add_run(first, first + p.run - 1, out);
     return;
   }
@@ -377,6 +377,7 @@ void Footprint::touch_affine(const exec::Access& access, std::size_t slot, std::
     }
     out.lines = shape.lines;
     out.sectors = shape.sectors;
+    out.wavefronts = p.data_passes;
     return;
   }
   std::array<std::uint64_t, kWarpLanes> address;
@@ -385,6 +386,7 @@ void Footprint::touch_affine(const exec::Access& access, std::size_t slot, std::
   }
   touch_lanes(address, active, atomic, out);
   if (active != held) return;
+  out.wavefronts = p.data_passes;  // as from now on
   shape.alignment = alignment;
   shape.requests.assign(out.requests.begin(), out.requests.begin() + out.count);
   for (auto& r : shape.requests) r.address -= origin;

@@ -20,9 +20,9 @@ struct SectorRequest {
   /// Atomics: for each sector the largest number of lanes on one address, summed; else 1. Sectors
   /// share no pass.
   std::uint16_t passes = 0;
-  /// The sectors of which only some bytes are touched, but for the ends of a run without gaps:
-  /// those are joined with the neighbours' on the way to the L2 (measured: of the 217,846 sectors
-  /// that stores of rows of 781 floats touch, 186 thousand come to the L2).
+  /// The sectors of which only some bytes are touched, if the lanes leave gaps: the ends of a run
+  /// without gaps are joined with its neighbours' on the way to the L2. (Measured on an H200: rows
+  /// of 781 floats, 217,846 sectors of stores, of which some 186,000 come to the L2.)
   std::uint16_t partial = 0;
 };
 

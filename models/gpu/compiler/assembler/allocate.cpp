@@ -180,10 +180,10 @@ struct Request {
 };
 
 /// In which order registers are placed: none is best for all code.
-enum class Turn { kByBegin, kWidestFirst, kLongestFirst, kWidestThenLongest };
+enum class PlacementOrder { kByBegin, kWidestFirst, kLongestFirst, kWidestThenLongest };
 
 std::vector<Request> requests(const MachineCode& code, const std::vector<Lifetime>& live,
-                              Turn order) {
+                              PlacementOrder order) {
   std::vector<Request> list;
   std::vector<bool> listed(code.tuples.size());
   for (VReg r = 0; r < live.size(); ++r) {
@@ -201,8 +201,10 @@ std::vector<Request> requests(const MachineCode& code, const std::vector<Lifetim
   }
   std::stable_sort(list.begin(), list.end(), [&](const Request& a, const Request& b) {
     const auto wide_a = a.members.size(), wide_b = b.members.size();
-    const bool widest = order == Turn::kWidestFirst || order == Turn::kWidestThenLongest;
-    const bool longest = order == Turn::kLongestFirst || order == Turn::kWidestThenLongest;
+    const bool widest =
+        order == PlacementOrder::kWidestFirst || order == PlacementOrder::kWidestThenLongest;
+    const bool longest =
+        order == PlacementOrder::kLongestFirst || order == PlacementOrder::kWidestThenLongest;
     if (widest && wide_a != wide_b) return wide_a > wide_b;
     if (longest && a.length() != b.length()) return a.length() > b.length();
     return a.begin < b.begin;
@@ -247,7 +249,7 @@ class Allocator {
   }
 
   /// Nothing where it takes as many general registers as the limit, or more.
-  std::optional<Allocation> run(Turn order, int limit) {
+  std::optional<Allocation> run(PlacementOrder order, int limit) {
     files_[0].take(1, {{0, ~std::size_t{0} - 1}});  // R1: the stack pointer
     for (const Request& request : requests(code_, live_, order)) {
       place(request.members);
@@ -338,11 +340,11 @@ class Allocator {
 Allocation allocate(const MachineCode& code, bool lingering) {
   const std::vector<Lifetime> live = lifetimes(code, lingering);
   const int fewest = most_alive(code, live) + 1;  // and R1
-  Allocation best = *Allocator(code, live, false).run(Turn::kByBegin, kNoLimit);
+  Allocation best = *Allocator(code, live, false).run(PlacementOrder::kByBegin, kNoLimit);
   for (bool packed : {false, true}) {
-    for (Turn o :
-         {Turn::kByBegin, Turn::kWidestFirst, Turn::kLongestFirst, Turn::kWidestThenLongest}) {
-      if (!packed && o == Turn::kByBegin) continue;  // the first one
+    for (PlacementOrder o : {PlacementOrder::kByBegin, PlacementOrder::kWidestFirst,
+                             PlacementOrder::kLongestFirst, PlacementOrder::kWidestThenLongest}) {
+      if (!packed && o == PlacementOrder::kByBegin) continue;  // the first one
       if (best.general <= fewest) return best;
       std::optional<Allocation> other = Allocator(code, live, packed).run(o, best.general);
       if (!other || other->predicate > best.predicate || other->uniform > best.uniform) continue;

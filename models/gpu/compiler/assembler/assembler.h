@@ -74,6 +74,8 @@ class Schedules {
  public:
   Schedules(const MachineCode& code, const CompilerParams& params);
   ~Schedules();
+  Schedules(const Schedules&) = delete;
+  Schedules& operator=(const Schedules&) = delete;
   Schedule under(const ScheduleGoal& goal) const;
   /// The code in that order.
   MachineCode ordered(const Order& order) const;

@@ -60,7 +60,8 @@ class Placer {
     const double longest = static_cast<double>(filled.schedule.length) * kWorthRegisters;
     if (static_cast<double>(plain.schedule.length) > longest) return filled;
     plain.general = registers_of(plain.schedule.order, lingering);
-    return plain.general < filled.general ? plain : filled;
+    if (plain.general < filled.general) return plain;
+    return filled;
   }
 
   /// Lane registers that code may keep alive for the most warps to fit.
@@ -79,9 +80,9 @@ class Placer {
   Attempt for_occupancy();
 
   const CompilerParams& params_;
-  int most_, warps_;
+  int most_, warps_;  // registers a thread at most; of a block
   Schedules schedules_;
-  std::map<std::pair<Order, bool>, int> registers_;  // of what was tried
+  std::map<std::pair<Order, bool>, int> registers_;  // [order, lingering] as tried
 };
 
 /// Tries to reach the goal within a budget; of those that do, the one that waits least for memory.
@@ -109,6 +110,7 @@ void Placer::use_room(bool lingering, Attempt& best) {
   }
 }
 
+/// As early as the registers that are needed anyway allow, if that saves waiting for memory.
 void Placer::let_loads_flow(bool lingering, Attempt& best) {
   const int peak = best.schedule.peak;
   Attempt flowing = attempt({.budget = peak, .relaxed = peak, .loads_flow = true}, lingering);

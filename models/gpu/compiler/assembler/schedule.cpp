@@ -58,7 +58,7 @@ class Pressure {
   };
   Change change(std::uint32_t at) const {
     int delta[3] = {};
-    const Tuple* begun = nullptr;
+    const Tuple* begun[3] = {};
     for (const Touch& t : touches_of(at)) {
       int& of_file = delta[file(t.reg)];
       if (t.rewrites) {
@@ -67,8 +67,8 @@ class Pressure {
         of_file -= alive_[t.reg];
       } else if (!alive_[t.reg]) {
         const Tuple* tuple = whole_tuple(t.reg);
-        if (tuple && tuple == begun) continue;
-        begun = tuple;
+        if (tuple && tuple == begun[file(t.reg)]) continue;
+        begun[file(t.reg)] = tuple;
         of_file += tuple ? static_cast<int>(tuple->size()) : 1;
       }
     }
@@ -128,8 +128,8 @@ class Pressure {
     const std::size_t first = touches_.size();
     const auto list = [&](VReg r) {
       const auto is_it = [&](const Touch& t) { return t.reg == r; };
-      const auto begin = touches_.begin() + static_cast<std::ptrdiff_t>(first);
-      if (r == kNoVReg || std::any_of(begin, touches_.end(), is_it)) return;
+      const auto own = touches_.begin() + static_cast<std::ptrdiff_t>(first);
+      if (r == kNoVReg || std::any_of(own, touches_.end(), is_it)) return;
       const bool written = std::find(i.defs.begin(), i.defs.end(), r) != i.defs.end();
       touches_.push_back({r, rewritten_[r] && written});
     };

@@ -114,6 +114,8 @@ bool needs(Opcode op, std::string_view mnemonic, Unit unit) {
 
 }  // namespace
 
+static_assert(static_cast<int>(Unit::kCount) <= 8, "UnitUse::needs has a bit for each");
+
 UnitUse unit_use(Opcode op, std::string_view mnemonic, const CompilerParams& params) {
   const auto [unit, cycles] = claim_of(op, mnemonic, params);
   UnitUse use{.claims = unit, .cycles = cycles};
