@@ -6,7 +6,7 @@
 
 PROGRAM is a Python module with `programs() -> [(name, function)]`: each function compiles what it likes and returns a
 callable without arguments, which is called until everything is compiled and then once more, recorded. Kernels that
-differ neither in their code nor in the sizes of their arguments are kept once. OUT/ir gets their TTIR and TTGIR,
+differ neither in their code nor in the sizes of their arguments are kept once. OUT/ir gets their TTIR, TTGIR and cubin,
 OUT/cases.json a case each, in the form that `xpusim correlate` reads. Tensors of integers are described by their
 largest value (what is negative is lost), all others as normally distributed; a kernel with arguments of other kinds is
 left out and named. Written for PyTorch 2.11 and Triton 3.6; set TORCHINDUCTOR_USE_STATIC_CUDA_LAUNCHER=0.
@@ -41,8 +41,6 @@ UNITS = dict(Kbyte=1e3, Mbyte=1e6, Gbyte=1e9, us=1e3, ms=1e6, s=1e9, Ghz=1e9, Mh
 
 DTYPES = {'float64': 'f64', 'float32': 'f32', 'float16': 'f16', 'bfloat16': 'bf16', 'int64': 'i64', 'int32': 'i32', 'int16': 'i16',
           'int8': 'i8', 'uint8': 'u8', 'bool': 'i1', 'float8_e4m3fn': 'f8E4M3FN', 'float8_e5m2': 'f8E5M2'}
-
-
 LARGEST = 2 ** 53  # that `randint` takes
 
 

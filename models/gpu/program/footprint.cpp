@@ -114,9 +114,8 @@ void add_lanes(const std::uint64_t* address, unsigned lanes, std::uint32_t bytes
       const auto at = 4 * (lines[i].number - begin);
       const std::uint16_t sectors = lines[i].with(1);
       request.sectors |= static_cast<std::uint16_t>(sectors << at);
-      if (gaps)
-        request.partial |=
-            static_cast<std::uint16_t>((sectors & ~lines[i].with(kSectorBytes)) << at);
+      const auto some = static_cast<std::uint16_t>(sectors & ~lines[i].with(kSectorBytes));
+      if (gaps) request.partial |= static_cast<std::uint16_t>(some << at);
     }
     out.sectors += static_cast<std::uint32_t>(std::popcount(request.sectors));
     out.requests[out.count++] = request;
@@ -346,7 +345,6 @@ Footprint::Pattern& Footprint::pattern(std::size_t slot, std::uint32_t lanes) {
 
 void Footprint::touch_lanes(std::array<std::uint64_t, kWarpLanes>& address, std::uint32_t active,
                             bool atomic, WarpFootprint& out) const {
-  out.wavefronts = data_passes(address.data(), active, bytes_);
   unsigned count = 0;
   for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
     if ((active >> lane) & 1u) address[count++] = address[lane];
@@ -362,8 +360,8 @@ void Footprint::touch_affine(const exec::Access& access, std::size_t slot, std::
   const std::int64_t base = access.pointers.affine.base;
   const auto first = static_cast<std::uint64_t>(base + p.low);
   const bool atomic = access.kind == exec::AccessKind::kAtomic;
+  if (active == held) out.wavefronts = p.data_passes;
   if (active == held && p.run != 0 && !atomic) {
-    out.wavefronts = p.data_passes;
     add_run(first, first + p.run - 1, out);
     return;
   }
@@ -377,16 +375,15 @@ void Footprint::touch_affine(const exec::Access& access, std::size_t slot, std::
     }
     out.lines = shape.lines;
     out.sectors = shape.sectors;
-    out.wavefronts = p.data_passes;
     return;
   }
   std::array<std::uint64_t, kWarpLanes> address;
   for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
     address[lane] = static_cast<std::uint64_t>(base + p.offset[lane]);
   }
+  if (active != held) out.wavefronts = data_passes(address.data(), active, bytes_);
   touch_lanes(address, active, atomic, out);
   if (active != held) return;
-  out.wavefronts = p.data_passes;  // as from now on
   shape.alignment = alignment;
   shape.requests.assign(out.requests.begin(), out.requests.begin() + out.count);
   for (auto& r : shape.requests) r.address -= origin;
@@ -414,6 +411,7 @@ void Footprint::touch(const exec::Access& access, unsigned warp, unsigned vector
         address[lane] = static_cast<std::uint64_t>(dense_address(pointers, flat_index(s, lane)));
       }
     }
+    out.wavefronts = data_passes(address.data(), active, bytes_);
     touch_lanes(address, active, atomic, out);
     finish(active, bytes_, out);
   } else {

@@ -104,7 +104,7 @@ class Footprint {
   std::int64_t flat_index(std::size_t slot, unsigned lane) const;
   void use_digits(const exec::Access& access);
   Pattern& pattern(std::size_t slot, std::uint32_t lanes);
-  /// Puts the active lanes' addresses first in `address`.
+  /// Requests for the active lanes' addresses, which it puts first in `address`.
   void touch_lanes(std::array<std::uint64_t, kWarpLanes>& address, std::uint32_t active,
                    bool atomic, WarpFootprint& out) const;
   void touch_affine(const exec::Access& access, std::size_t slot, std::uint32_t held,

@@ -150,6 +150,7 @@ class Pressure {
     alive_[r] = true;
     ++live_[file(r)];
   }
+
   const MachineCode& code_;
   std::vector<Touch> touches_;            // of all instructions, one after another
   std::vector<std::size_t> first_touch_;  // [instruction], and the end
